@@ -11,6 +11,7 @@
 #include "chunk/chunk_format.h"
 #include "confine.h"
 #include "interrupt.h"
+#include "remote.h"
 
 enum {
     ALL_FIRST = 1 << 16 /* bytes that input_read_all() allocates first */
@@ -25,14 +26,18 @@ static int report(const struct input *input, int error)
 
 void input_close(struct input *input)
 {
-    if (input->fd != STDIN_FILENO)
+    if (input->object) {
+        store_object_close(input->object);
+        store_close(input->store);
+    } else if (input->fd != STDIN_FILENO) {
         close(input->fd);
+    }
     free(input->ahead);
 }
 
 const struct stat *input_likeness(const struct input *input)
 {
-    return S_ISREG(input->stat.st_mode) ? &input->stat : NULL;
+    return S_ISREG(input->stat.st_mode) && !input->object ? &input->stat : NULL;
 }
 
 /* The number of bytes that are left; 0 if it is not known, as for a pipe. */
@@ -62,9 +67,30 @@ static size_t take_ahead(struct input *input, uint8_t *buf, size_t len)
     return n;
 }
 
+/* Read from the object behind a URL, and have fetched what follows. */
+static ssize_t read_object(const struct input *input, uint8_t *buf, size_t len,
+                           uint64_t off)
+{
+    uint64_t size = (uint64_t)input->stat.st_size;
+    uint64_t ahead = store_ahead(input->store);
+    int r;
+
+    if (off >= size)
+        return 0;
+    if (len > size - off)
+        len = (size_t)(size - off);
+    if (ahead > 0 && len < size - off)
+        store_object_prefetch(input->object, off + len, ahead, NULL);
+    r = store_object_read_at(input->object, off, buf, len);
+    errno = -r;
+    return r < 0 ? -1 : (ssize_t)len;
+}
+
 static ssize_t read_some(const struct input *input, uint8_t *buf, size_t len,
                          uint64_t off)
 {
+    if (input->object)
+        return read_object(input, buf, len, off);
     return input->seekable ? pread(input->fd, buf, len, (off_t)off)
                            : read(input->fd, buf, len);
 }
@@ -109,8 +135,11 @@ ssize_t input_read(struct input *input, void *buf, size_t len)
 /* Find the next byte that lies in no hole, or the end of the file. */
 static uint64_t next_data(const struct input *input)
 {
-    off_t off = lseek(input->fd, (off_t)input->off, SEEK_DATA);
+    off_t off;
 
+    if (input->object)
+        return input->off;
+    off = lseek(input->fd, (off_t)input->off, SEEK_DATA);
     if (off >= 0)
         return (uint64_t)off;
     return errno == ENXIO ? (uint64_t)input->stat.st_size : input->off;
@@ -198,7 +227,48 @@ ssize_t input_read_all(struct input *input, size_t max, uint8_t **bytes)
     return n;
 }
 
-int input_open(const char *path, struct input *out)
+static int open_object(struct input *input)
+{
+    struct store_stat stat;
+    int r = remote_open(input->name, false, &input->store);
+
+    if (r < 0)
+        return r;
+    r = store_is_directory(input->store)
+            ? -EISDIR
+            : store_open(input->store, "", &input->object);
+    if (r == 0)
+        r = store_object_stat(input->object, &stat);
+    if (r == 0 && stat.version.size > INT64_MAX)
+        r = -EFBIG;
+    if (r < 0) {
+        store_object_close(input->object);
+        store_close(input->store);
+        return r;
+    }
+    input->stat.st_mode = S_IFREG | 0444;
+    input->stat.st_size = (off_t)stat.version.size;
+    return 0;
+}
+
+static int open_url(const char *url, struct input *out)
+{
+    struct input input = {
+        .feed = { .read = read_or_skip, .sample = sample },
+        .name = url,
+        .fd = -1,
+        .seekable = true,
+    };
+    int r = open_object(&input);
+
+    if (r < 0)
+        return report(&input, r);
+    input.feed.total = known_size(&input);
+    *out = input;
+    return 0;
+}
+
+static int open_file(const char *path, struct input *out)
 {
     bool standard = strcmp(path, "-") == 0;
     struct input input = {
@@ -222,6 +292,11 @@ int input_open(const char *path, struct input *out)
     input.feed.total = known_size(&input);
     *out = input;
     return 0;
+}
+
+int input_open(const char *path, struct input *out)
+{
+    return remote_is(path) ? open_url(path, out) : open_file(path, out);
 }
 
 ssize_t input_read_chunk(const char *path, uint8_t **bytes)

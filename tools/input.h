@@ -9,12 +9,15 @@
 #include <sys/types.h>
 
 #include "feed.h"
+#include "store/store.h"
 
-/* Input that a user names: a file, or "-" for standard input. */
+/* Input that a user names: a file, its URL, or "-" for standard input. */
 struct input {
     struct feed feed;
     const char *name; /* for messages */
     int fd;
+    struct store *store;         /* of the object behind a URL, or NULL */
+    struct store_object *object; /* in place of `fd` */
     struct stat stat;
     bool seekable;   /* a regular file, which can be read at any offset */
     uint64_t off;    /* of the next byte in the file; for a pipe, it only

@@ -75,8 +75,6 @@ static int take_arg(const struct verb *verb, char *arg)
         log_error("%s: %s", arg, why ? why : strerror(-r));
         return r;
     }
-    if (verb->changes && remote_refuse_change(arg))
-        return -EROFS;
     if (verb->urls)
         return 0;
     log_error("%s: %s takes no URL", arg, verb->name);
@@ -250,6 +248,19 @@ int remote_open(const char *arg, bool to_change, struct store **out)
     r = to_change
             ? frame_remote_open_to_change(net, full_text(arg), out, &refusal)
             : frame_remote_open(net, full_text(arg), out, &why);
+    net_put(net);
+    return r;
+}
+
+int remote_open_lost(const char *arg, struct store **out)
+{
+    const char *why;
+    struct net *net;
+    int r = get_net(&net);
+
+    if (r < 0)
+        return r;
+    r = frame_remote_open_lost(net, full_text(arg), out, &why);
     net_put(net);
     return r;
 }

@@ -39,6 +39,10 @@ bool remote_refuse_change(const char *arg);
 int remote_open(const char *arg, bool to_change, struct store **out);
 const char *remote_refusal(void);
 
+/* Open the store of a sparse frame on a server of S3 whose index is lost.
+   Returns 0; -ENOENT if there are no chunks either; or as remote_open(). */
+int remote_open_lost(const char *arg, struct store **out);
+
 /* From now on, believe nothing that was known before this process, and ask the
    server each time. */
 void remote_ask_always(void);

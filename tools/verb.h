@@ -18,8 +18,7 @@ struct verb {
        status. */
     int (*run)(const struct verb *verb, int argc, char **argv);
 
-    bool urls;    /* a frame may be named by a URL */
-    bool changes; /* it changes that frame, so the URL must be one of s3 */
+    bool urls; /* a frame may be named by a URL */
 };
 
 /* The verbs, each defined in its verb_*.c. */

@@ -121,5 +121,4 @@ const struct verb verb_append = {
             "  sensor | b2frame append log.b2frame -\n",
     .run = run,
     .urls = true,
-    .changes = true,
 };

@@ -54,5 +54,4 @@ const struct verb verb_delete = {
             "  b2frame delete run7.b2frame 0\n",
     .run = run,
     .urls = true,
-    .changes = true,
 };

@@ -59,15 +59,12 @@ static ssize_t read_spread(struct estimate_job *job, struct input *input)
     size_t len = 0;
 
     for (size_t i = 0; i < npieces && !interrupt_seen(); i++) {
-        uint64_t off = i * step - i * step % piece_len;
-        ssize_t n =
-            pread(input->fd, job->sample.bytes + len, piece_len, (off_t)off);
+        ssize_t n;
 
-        if (n < 0) {
-            n = -errno;
-            source_report(input->name, (int)n, &FAULT_NONE);
+        input->off = i * step - i * step % piece_len;
+        n = input_read(input, job->sample.bytes + len, piece_len);
+        if (n < 0)
             return n;
-        }
         len += (size_t)n;
     }
     return interrupt_seen() ? -EINTR : (ssize_t)len;
@@ -314,4 +311,5 @@ const struct verb verb_estimate = {
         "Example:\n"
         "  b2frame estimate run7.f64\n",
     .run = run,
+    .urls = true,
 };

@@ -215,5 +215,4 @@ const struct verb verb_gc = {
         "  b2frame gc -o grace=3600 s3://bucket/run7.b2frame\n",
     .run = run,
     .urls = true,
-    .changes = true,
 };

@@ -51,5 +51,4 @@ const struct verb verb_insert = {
         "  b2frame insert run7.b2frame 0 header.raw\n",
     .run = run,
     .urls = true,
-    .changes = true,
 };

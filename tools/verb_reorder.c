@@ -128,5 +128,4 @@ const struct verb verb_reorder = {
         "  b2frame reorder run7.b2frame 1-9,0\n",
     .run = run,
     .urls = true,
-    .changes = true,
 };

@@ -15,6 +15,7 @@
 #include "interrupt.h"
 #include "output.h"
 #include "progress.h"
+#include "remote.h"
 #include "repair/repair.h"
 #include "source.h"
 #include "verb.h"
@@ -220,14 +221,15 @@ static int make_frame(struct repair_job *job, struct repair *repair)
     bool sparse = repair_get_result(repair)->sparse;
     struct output *output;
     struct stat like;
-    int r = source_stat(job->path, &like);
+    bool remote = remote_is(job->path);
+    int r = remote ? 0 : source_stat(job->path, &like);
 
     if (r < 0)
         return r;
     r = output_open(job->out, sparse, job->force, &output);
     if (r < 0)
         return r;
-    r = write_frame(job, repair, output, &like);
+    r = write_frame(job, repair, output, remote ? NULL : &like);
     output_close(output);
     return r;
 }
@@ -263,6 +265,16 @@ static int repair_store(struct repair_job *job, struct store *store)
     if (r == 0)
         r = is_complete(result);
     repair_close(repair);
+    return r;
+}
+
+/* A sparse frame on a server that has lost its index is not seen as a frame. */
+static int open_frame(const struct repair_job *job, struct store **out)
+{
+    int r = source_open(job->path, job->frame_offset, 0, out);
+
+    if (r == -ENOENT && remote_is(job->path) && job->frame_offset == 0)
+        return remote_open_lost(job->path, out);
     return r;
 }
 
@@ -310,9 +322,16 @@ static int run(const struct verb *verb, int argc, char **argv)
             break;
         }
     take_paths(verb, argc, argv, &job);
+    if (job.in_place && remote_is(job.path)) {
+        log_error("%s: a frame behind a URL is not repaired in place",
+                  job.path);
+        return EXIT_FAILURE;
+    }
+    if (job.out && remote_refuse_change(job.out))
+        return EXIT_FAILURE;
 
     interrupt_catch();
-    r = source_open(job.path, job.frame_offset, 0, &store);
+    r = open_frame(&job, &store);
     if (r < 0) {
         source_report(job.path, r, &FAULT_NONE);
     } else {
@@ -339,4 +358,5 @@ const struct verb verb_repair = {
         "Example:\n"
         "  b2frame repair run7.b2frame saved.b2frame\n",
     .run = run,
+    .urls = true,
 };

@@ -126,5 +126,4 @@ const struct verb verb_truncate = {
         "  b2frame truncate --size 1G run7.b2frame\n",
     .run = run,
     .urls = true,
-    .changes = true,
 };

@@ -49,5 +49,4 @@ const struct verb verb_update = {
         "  b2frame update run7.b2frame 7 corrected.raw\n",
     .run = run,
     .urls = true,
-    .changes = true,
 };

@@ -2,11 +2,14 @@
 #include "frame/frame_remote.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "frame/frame.h"
 #include "frame/frame_object.h"
+#include "frame/frame_source.h"
 #include "store/store_http.h"
 
 static const char only_read[] = "frames on web servers can only be read";
@@ -143,6 +146,41 @@ int frame_remote_open(struct net *net, const char *text, struct store **out,
         r = open_either(net, &url, out);
     url_fini(&url);
     return r;
+}
+
+static int find_chunk(void *context __attribute__((unused)), const char *name)
+{
+    char same[FRAME_SOURCE_NAME_LEN];
+    uint32_t id;
+
+    if (sscanf(name, "%8" SCNx32, &id) != 1)
+        return 0;
+    frame_source_name(id, same);
+    return strcmp(name, same) == 0;
+}
+
+int frame_remote_open_lost(struct net *net, const char *text,
+                           struct store **out, const char **why)
+{
+    struct store *store;
+    struct url url;
+    int r = parse(text, &url, why);
+
+    if (r < 0)
+        return r;
+    r = url.scheme == URL_S3 && !url.query
+            ? store_http_open_dir(net, &url, &store)
+            : -ENOENT;
+    url_fini(&url);
+    if (r < 0)
+        return r;
+    r = store_list(store, find_chunk, NULL);
+    if (r <= 0) {
+        store_close(store);
+        return r < 0 ? r : -ENOENT;
+    }
+    *out = store;
+    return 0;
 }
 
 int frame_remote_open_to_change(struct net *net, const char *text,

@@ -27,6 +27,12 @@ int frame_remote_check(const char *text, const char **why);
 int frame_remote_open(struct net *net, const char *text, struct store **out,
                       const char **why);
 
+/* Open the store of a sparse frame on a server of S3 whose index is lost.
+   Returns as frame_remote_open(); -ENOENT if there is no list, or no chunk in
+   it. */
+int frame_remote_open_lost(struct net *net, const char *text,
+                           struct store **out, const char **why);
+
 /* Does a store that this has opened have a frame, as far as the magic tells?
    This costs no request. */
 bool frame_remote_is_frame(struct store *store);

@@ -11,6 +11,7 @@
 #include "backing/remote_frame.h"
 #include "backing/source_open.h"
 #include "base/log.h"
+#include "bundle/bundle.h"
 #include "frame/frame_remote.h"
 #include "fuse/sync_all.h"
 #include "open/deferred_close.h"
@@ -254,6 +255,10 @@ static int open_url(struct fs *fs, const struct fs_options *options,
     r = frame_remote_check(options->source, &why);
     if (r == 0)
         r = find_remote(fs, options);
+    if (r == 0 && fs->source.remote && bundle_has_suffix(paths->source)) {
+        why = "a store of frames behind a URL is not mounted; copy it here";
+        r = -ENOTSUP;
+    }
     if (r < 0)
         log_error("%s: %s", paths->said, why ? why : strerror(-r));
     return r;

@@ -333,18 +333,33 @@ def a_server_without_ranges_serves_small_frames_only():
         fails('not supported', 'cat', web.url + 'large')
 
 
+def other_verbs_take_urls():
+    make('sparse')
+    write('in', CONTENT)
+    with Web('.') as web:
+        b2frame('create', web.url + 'in', 'new')
+        check(b2frame('cat', 'new') == CONTENT, 'create')
+        b2frame('append', 'new', web.url + 'in')
+        check(b2frame('cat', 'new') == 2 * CONTENT, 'append')
+        check('"size"' in b2frame('estimate', '--sample', '5000', '--json',
+                                  web.url + 'in').decode(), 'estimate')
+        fails('s a directory', 'create', web.url + 'f/', 'other')
+        fails('No such file', 'create', web.url + 'nothing', 'other')
+        b2frame('repair', web.url + 'f', 'saved')
+        check(b2frame('cat', 'saved') == CONTENT, 'repair')
+
+
 def nothing_is_changed():
     make('contiguous')
     write('in', b'abcd')
     url = 'http://127.0.0.1:1/f'
-    for words in (('compact', url),
-                  ('repair', url, 'out'), ('estimate', url)):
-        fails('%s takes no URL' % words[0], *words)
+    fails('compact takes no URL', 'compact', url)
+    fails('not repaired in place', 'repair', '--in-place', url)
     for words in (('append', url, 'in'), ('delete', url, '0'),
                   ('reorder', url, '0'), ('truncate', '--size', '1', url),
                   ('meta', 'set', url, 'name', 'in'),
                   ('meta', 'rm', url, 'name'), ('convert', 'f', url),
-                  ('create', 'in', url)):
+                  ('create', 'in', url), ('repair', 'f', url)):
         fails('can only be read', *words)
     with Library(BUILD) as library:
         for flags in 0, 1:
@@ -419,6 +434,7 @@ main(a_frame_is_read,
      a_query_is_kept_and_never_shown,
      a_query_is_not_in_the_list_of_processes,
      a_server_without_ranges_serves_small_frames_only,
+     other_verbs_take_urls,
      nothing_is_changed,
      urls_are_checked,
      options_are_given_in_many_ways,

@@ -275,6 +275,20 @@ def an_upload_is_aborted():
         check(not os.path.exists('f'), 'is there')
 
 
+def a_frame_without_index_is_repaired():
+    frame('f', CONTENT, *SPARSE)
+    with S3('.') as s3:
+        b2frame('repair', s3.url + 'f', s3.url + 'whole')
+        check_frame('whole', CONTENT)
+        os.unlink('f/chunks.b2frame')
+        # Which metalayers there were is not known, so this is no success.
+        for out in 'saved', s3.url + 'saved2':
+            subprocess.run([TOOL, 'repair', s3.url + 'f', out], check=False,
+                           env=harness.environment(), stdout=subprocess.PIPE)
+            check(b2frame('cat', out) == CONTENT, out)
+        fails('No such file', 'repair', s3.url + 'none')
+
+
 def an_error_ends_all():
     """The server refuses one chunk, or the index."""
     for bad in '0000000C.chunk', 'chunks.b2frame':
@@ -303,4 +317,5 @@ main(a_sparse_frame_is_made,
      a_lost_reply_does_no_harm_to_an_upload,
      an_upload_replaces_nothing,
      an_upload_is_aborted,
+     a_frame_without_index_is_repaired,
      an_error_ends_all)
