@@ -10,6 +10,7 @@
 #include "array/dtype.h"
 #include "array/npy.h"
 #include "base/log.h"
+#include "confine.h"
 #include "interrupt.h"
 #include "numbers.h"
 #include "progress.h"
@@ -29,6 +30,14 @@ bool new_array_take(int option, struct new_array *new_array)
         return false;
     new_array->values[option - NEW_ARRAY_SHAPE] = optarg;
     return true;
+}
+
+bool new_array_is_given(const struct new_array *new_array)
+{
+    for (int i = 0; i < NEW_ARRAY_END - NEW_ARRAY_SHAPE; i++)
+        if (new_array->values[i])
+            return true;
+    return false;
 }
 
 static const char *value_of(const struct new_array *new_array, int option)
@@ -172,6 +181,28 @@ static int find_npy(struct input *input, struct file_params *params,
     return read_header(input, (size_t)len, params, array);
 }
 
+bool new_array_is_npy(const char *path)
+{
+    uint8_t *header = malloc(NPY_HEADER_MAX);
+    struct npy npy = { 0 };
+    struct input input;
+    uint64_t len = 0;
+    bool found = false;
+    ssize_t n = 0;
+
+    if (header && confine_has(path) && input_open(path, &input) == 0) {
+        n = input_peek(&input, header, NPY_HEADER_MAX);
+        input_close(&input);
+    }
+    if (n >= NPY_HEAD_LEN)
+        len = npy_header_len(header);
+    if (len > 0 && len <= (uint64_t)n)
+        found = npy_parse(header, (size_t)len, &npy) == 0;
+    free(npy.dtype);
+    free(header);
+    return found;
+}
+
 /* The extents of a part that are wanted, one for each dimension. */
 struct wanted {
     int option;            /* that gives them */
@@ -247,10 +278,10 @@ int new_array_find(const struct new_array *new_array, struct input *input,
 
     *array = (struct file_array){ .dtype = NULL };
     r = check_options(new_array);
-    if (r == 0)
-        r = value_of(new_array, NEW_ARRAY_SHAPE)
-                ? find_given(new_array, params, array)
-                : find_npy(input, params, array);
+    if (r == 0 && value_of(new_array, NEW_ARRAY_SHAPE))
+        r = find_given(new_array, params, array);
+    else if (r == 0 && !new_array->no_npy)
+        r = find_npy(input, params, array);
     if (r < 0)
         return r;
     if (!array->dtype)

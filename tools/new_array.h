@@ -39,10 +39,14 @@ enum {
 /* The options on a command line that describe an array to be made. */
 struct new_array {
     const char *values[NEW_ARRAY_END - NEW_ARRAY_SHAPE]; /* NULL: not given */
+    bool no_npy; /* take a .npy file as the bytes that it is */
 };
 
 /* Record an option.  Returns false if it is not one of these. */
 bool new_array_take(int option, struct new_array *new_array);
+
+/* Is any of them given? */
+bool new_array_is_given(const struct new_array *new_array);
 
 /*
  * Find out whether to make an array, and which one.  There is an array if
@@ -56,6 +60,10 @@ bool new_array_take(int option, struct new_array *new_array);
  */
 int new_array_find(const struct new_array *new_array, struct input *input,
                    struct file_params *params, struct file_array *array);
+
+/* Is a file a .npy file of which new_array_find() makes an array?  One that
+   cannot be read is none. */
+bool new_array_is_npy(const char *path);
 
 /* Free an array of new_array_find(), which may have found none. */
 void new_array_free(struct file_array *array);

@@ -168,7 +168,7 @@ static int stat_index(void *context, const char *name)
     return fstatat(look->dir, name, look->stat, 0) < 0 ? -errno : 0;
 }
 
-int source_stat(const char *path, struct stat *out)
+int source_stat_quietly(const char *path, struct stat *out)
 {
     int dir = confine_open_path(path);
     struct index_look look = { .dir = dir, .stat = out };
@@ -185,6 +185,13 @@ int source_stat(const char *path, struct stat *out)
     }
     if (dir >= 0)
         close(dir);
+    return r;
+}
+
+int source_stat(const char *path, struct stat *out)
+{
+    int r = source_stat_quietly(path, out);
+
     if (r < 0)
         source_report(path, r, &FAULT_NONE);
     return r;

@@ -42,6 +42,9 @@ int source_check_no_array(const char *path, struct frame *frame);
    reported. */
 int source_stat(const char *path, struct stat *out);
 
+/* The same, without a report. */
+int source_stat_quietly(const char *path, struct stat *out);
+
 /* Report on standard error why an operation on a frame failed.  Prints nothing
    for -EINTR, because the user asked for that. */
 void source_report(const char *path, int error, const struct fault *fault);

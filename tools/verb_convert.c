@@ -17,6 +17,7 @@
 #include "state/option_words.h"
 #include "state/params.h"
 #include "threads.h"
+#include "tree_copy.h"
 #include "verb.h"
 
 struct convert {
@@ -202,22 +203,55 @@ static int convert_frame(const struct frame_options *frame_options,
     return r;
 }
 
+static int convert_one(void *context, const char *path, const char *out)
+{
+    struct convert convert = { .path = path, .out = out };
+
+    return convert_frame(context, &convert);
+}
+
+static int convert_tree(const struct verb *verb,
+                        struct frame_options *frame_options,
+                        const struct convert *convert)
+{
+    const struct tree_copy copy = {
+        .from = convert->path,
+        .to = convert->out,
+        .frames = true,
+        .force = frame_options->force,
+        .make = convert_one,
+        .context = frame_options,
+    };
+
+    if (convert->frame_offset > 0 || remote_is(convert->path) ||
+        remote_is(convert->out)) {
+        log_error("-r makes local trees from local ones, without "
+                  "--frame-offset");
+        verb_usage(verb);
+    }
+    return tree_copy_run(&copy);
+}
+
 static int run(const struct verb *verb, int argc, char **argv)
 {
     static const struct option options[] = {
         FRAME_OPTIONS_ROWS,
         { "frame-offset", required_argument, NULL, ARGS_FRAME_OFFSET },
+        { "recursive", no_argument, NULL, ARGS_RECURSIVE },
         ARGS_ROWS,
     };
     static const char *const names[] = { "FRAME", "OUT" };
     struct frame_options frame_options = { 0 };
     struct convert convert = { 0 };
+    bool recursive = false;
     char **args;
     int option;
     int r;
 
     while ((option = args_next(verb, argc, argv, options)) != -1)
-        if (option == ARGS_FRAME_OFFSET)
+        if (option == ARGS_RECURSIVE)
+            recursive = true;
+        else if (option == ARGS_FRAME_OFFSET)
             convert.frame_offset = args_size(verb, optarg);
         else
             frame_options_take(verb, option, &frame_options);
@@ -227,6 +261,8 @@ static int run(const struct verb *verb, int argc, char **argv)
     if (remote_refuse_change(convert.out))
         return EXIT_FAILURE;
 
+    if (recursive)
+        return convert_tree(verb, &frame_options, &convert);
     interrupt_catch();
     r = convert_frame(&frame_options, &convert);
     interrupt_die();
@@ -235,15 +271,18 @@ static int run(const struct verb *verb, int argc, char **argv)
 
 const struct verb verb_convert = {
     .name = "convert",
-    .args = "[OPTION...] FRAME OUT|-",
+    .args = "[-r] [OPTION...] FRAME OUT|-",
     .summary = "Copy a frame in another layout or compression",
-    .help = "Options:\n" FRAME_OPTIONS_HELP ARGS_COMMON_HELP "\n"
-            "What no option says is as in FRAME.  Chunks are copied as they "
-            "are if only the\n"
-            "layout changes.  Metalayers, owner, permissions and times are "
-            "kept.\n\n"
-            "Example:\n"
-            "  b2frame convert --layout sparse run7.b2frame run7.d\n",
+    .help =
+        "Options:\n" FRAME_OPTIONS_HELP
+        "  --recursive, -r   FRAME and OUT are trees\n" ARGS_COMMON_HELP "\n"
+        "What no option says is as in FRAME.  Chunks are copied as they "
+        "are if only the\n"
+        "layout changes.  Metalayers, owner, permissions and times are "
+        "kept.\n\n"
+        "Example:\n"
+        "  b2frame convert --layout sparse run7.b2frame run7.d\n"
+        "  b2frame convert -r --codec zstd --clevel 3 runs smaller\n",
     .run = run,
     .urls = true,
 };

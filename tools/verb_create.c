@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
+#include <string.h>
 
 #include "args.h"
 #include "base/log.h"
@@ -13,6 +14,7 @@
 #include "source.h"
 #include "state/option_words.h"
 #include "state/params.h"
+#include "tree_copy.h"
 #include "verb.h"
 
 struct create {
@@ -149,22 +151,83 @@ static int create_frame(struct create *create)
     return r;
 }
 
+#define NPY_SUFFIX   ".npy"
+#define ARRAY_SUFFIX ".b2nd"
+
+/* Does the last name of a path have a suffix, and something before it? */
+static bool ends_in(const char *path, const char *suffix)
+{
+    size_t len = strlen(path);
+    size_t n = strlen(suffix);
+
+    return len > n && path[len - n - 1] != '/' &&
+           strcmp(path + len - n, suffix) == 0;
+}
+
+/* Choose the name of the frame that is made from a file in a tree. */
+static const char *choose_suffix(const char *path, size_t *cut)
+{
+    if (ends_in(path, NPY_SUFFIX) && new_array_is_npy(path)) {
+        *cut = strlen(NPY_SUFFIX);
+        return ARRAY_SUFFIX;
+    }
+    return ".b2frame";
+}
+
+static int create_one(void *context, const char *path, const char *out)
+{
+    struct create create = *(const struct create *)context;
+
+    create.input = path;
+    create.path = out;
+    create.new_array.no_npy = !ends_in(out, ARRAY_SUFFIX);
+    return create_frame(&create);
+}
+
+static int create_tree(const struct verb *verb, struct create *create)
+{
+    const struct tree_copy copy = {
+        .from = create->input,
+        .to = create->path,
+        .force = create->force,
+        .suffix = choose_suffix,
+        .make = create_one,
+        .context = create,
+    };
+
+    if (new_array_is_given(&create->new_array)) {
+        log_error(
+            "-r takes no --shape, --dtype, --chunks and --blocks, because "
+            "each file has its own");
+        verb_usage(verb);
+    }
+    if (remote_is(create->input) || remote_is(create->path)) {
+        log_error("-r makes local trees from local ones");
+        verb_usage(verb);
+    }
+    return tree_copy_run(&copy);
+}
+
 static int run(const struct verb *verb, int argc, char **argv)
 {
     static const struct option options[] = {
         FRAME_OPTIONS_ROWS,
         NEW_ARRAY_OPTIONS,
+        { "recursive", no_argument, NULL, ARGS_RECURSIVE },
         ARGS_ROWS,
     };
     static const char *const names[] = { "INPUT", "FRAME" };
     struct frame_options frame_options = { 0 };
     struct create create = { .params = params_default };
+    bool recursive = false;
     char **args;
     int option;
     int r;
 
     while ((option = args_next(verb, argc, argv, options)) != -1)
-        if (!new_array_take(option, &create.new_array))
+        if (option == ARGS_RECURSIVE)
+            recursive = true;
+        else if (!new_array_take(option, &create.new_array))
             frame_options_take(verb, option, &frame_options);
     if (!frame_options_apply(&frame_options, &create.params, &create.sparse)) {
         char clash[OPTION_CLASH_LEN];
@@ -177,6 +240,8 @@ static int run(const struct verb *verb, int argc, char **argv)
     create.input = args[0];
     create.path = args[1];
     create.force = frame_options.force;
+    if (recursive)
+        return create_tree(verb, &create);
     if (remote_refuse_change(create.path))
         return EXIT_FAILURE;
 
@@ -188,18 +253,21 @@ static int run(const struct verb *verb, int argc, char **argv)
 
 const struct verb verb_create = {
     .name = "create",
-    .args = "[OPTION...] INPUT|- FRAME|-",
+    .args = "[-r] [OPTION...] INPUT|- FRAME|-",
     .summary = "Compress a file or standard input",
-    .help = "Options:\n" FRAME_OPTIONS_HELP NEW_ARRAY_HELP ARGS_HELP_HELP "\n"
-            "Without options: contiguous, lz4, level 5, shuffle, typesize and "
-            "blocksize\n"
-            "auto, chunks of 1M.  SIZE may end in K, M or G.\n"
-            "The frame gets owner, permissions and times of INPUT, and appears "
-            "when it is\n"
-            "whole.  A .npy file becomes an array without being told.\n\n"
-            "Example:\n"
-            "  b2frame create --codec zstd --typesize 8 run7.f64 "
-            "run7.f64.b2frame\n",
+    .help =
+        "Options:\n" FRAME_OPTIONS_HELP NEW_ARRAY_HELP
+        "  --recursive, -r   INPUT and FRAME are trees\n" ARGS_HELP_HELP "\n"
+        "Without options: contiguous, lz4, level 5, shuffle, typesize and "
+        "blocksize\n"
+        "auto, chunks of 1M.  SIZE may end in K, M or G.\n"
+        "The frame gets owner, permissions and times of INPUT, and appears "
+        "when it is\n"
+        "whole.  A .npy file becomes an array without being told.\n\n"
+        "Example:\n"
+        "  b2frame create --codec zstd --typesize 8 run7.f64 "
+        "run7.f64.b2frame\n"
+        "  b2frame create -r runs compressed\n",
     .run = run,
     .urls = true,
 };

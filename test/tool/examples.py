@@ -39,6 +39,8 @@ def prepare():
         frame(name, content, '--chunksize', str(CHUNK))
     subprocess.run('(head -c 4096 /dev/zero; cat run7.b2frame) >archive.bin',
                    shell=True, check=True)
+    os.mkdir('runs')
+    write('runs/run8.f64', content)
     os.mkdir('bucket')
     frame('bucket/run7.b2frame', content, '--layout', 'sparse')
 
