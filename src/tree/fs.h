@@ -32,6 +32,7 @@ struct fs_shown {
     double entry_timeout; /* and names */
 };
 
+/* The kernel is told what is stored. */
 extern const struct fs_shown fs_shown_default;
 
 /* The mounted tree. */
