@@ -76,6 +76,8 @@ int main(int argc, char **argv)
         fputs(options_usage, stdout);
     else if (options.version)
         puts("framefs " FRAMEFS_VERSION);
+    else if (options.prometheus)
+        status = show_stats_prometheus(options.fs.mountpoint);
     else if (options.stats)
         status = show_stats(options.fs.mountpoint, options.json, options.watch);
     else if (options.remount)

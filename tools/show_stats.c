@@ -16,6 +16,7 @@
 #include "amount.h"
 #include "base/log.h"
 #include "ops/stats.h"
+#include "show_prometheus.h"
 
 /* The figures that are printed; figure_paths[] has their places in the JSON. */
 enum figure {
@@ -294,5 +295,22 @@ int show_stats(const char *mountpoint, bool json, bool watch)
         if (r == 0)
             print(text, NULL, &now, json);
     }
+    return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int show_stats_prometheus(const char *mountpoint)
+{
+    char *path = realpath(mountpoint, NULL);
+    char text[STATS_TEXT_MAX];
+    struct figures unused;
+    int r = ask(mountpoint, text, &unused);
+
+    if (r == 0)
+        r = show_prometheus(path ? path : mountpoint, text);
+    if (r == 0 && fflush(stdout) != 0) {
+        r = -errno;
+        log_error("standard output: %s", strerror(errno));
+    }
+    free(path);
     return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -15,4 +15,8 @@
  */
 int show_stats(const char *mountpoint, bool json, bool watch);
 
+/* Print them once, in the text format of Prometheus.  Returns the exit
+   status. */
+int show_stats_prometheus(const char *mountpoint);
+
 #endif

@@ -32,6 +32,7 @@ enum key {
     KEY_STATS,
     KEY_JSON,
     KEY_WATCH,
+    KEY_PROMETHEUS,
     KEY_UNMOUNT,
     KEY_OFFSET,
     KEY_NAMES,
@@ -70,6 +71,7 @@ static const struct fuse_opt known[] = {
     OPTION("--stats", KEY_STATS),
     OPTION("--json", KEY_JSON),
     OPTION("--watch", KEY_WATCH),
+    OPTION("--prometheus", KEY_PROMETHEUS),
     OPTION("--unmount", KEY_UNMOUNT),
     OPTION("offset=", KEY_OFFSET),
     OPTION("names=", KEY_NAMES),
@@ -222,6 +224,9 @@ static void set_flag(struct options *options, enum key key)
         break;
     case KEY_WATCH:
         options->watch = true;
+        break;
+    case KEY_PROMETHEUS:
+        options->prometheus = true;
         break;
     case KEY_UNMOUNT:
         options->unmount = true;
@@ -388,7 +393,11 @@ static int take_mountpoint(struct options *options, const char *option)
 static int take_stats(struct options *options)
 {
     if (!options->stats) {
-        log_error("--json and --watch go with --stats");
+        log_error("--json, --watch and --prometheus go with --stats");
+        return -EINVAL;
+    }
+    if (options->prometheus && (options->json || options->watch)) {
+        log_error("--prometheus goes without --json and --watch");
         return -EINVAL;
     }
     return take_mountpoint(options, "--stats");
@@ -456,7 +465,7 @@ int options_parse(int argc, char **argv, struct options *out)
         return -EINVAL;
     if (out->help || out->version)
         return 0;
-    if (out->stats || out->json || out->watch)
+    if (out->stats || out->json || out->watch || out->prometheus)
         return take_stats(out);
     if (out->unmount)
         return take_mountpoint(out, "--unmount");

@@ -21,6 +21,7 @@ struct options {
     bool stats; /* print the statistics of `fs.mountpoint`; and how: */
     bool json;
     bool watch;
+    bool prometheus;
     bool remount;          /* only set `flags` of `fs.mountpoint` */
     char flags[256];       /* flags for mount(8), each after a comma */
     bool unmount;          /* unmount `fs.mountpoint`, and wait */

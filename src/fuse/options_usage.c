@@ -5,6 +5,7 @@
 const char options_usage[] =
     "usage: framefs [-o OPTION,...] [-f] [-d] SOURCE MOUNTPOINT\n"
     "       framefs --stats [--json] [--watch] MOUNTPOINT\n"
+    "       framefs --stats --prometheus MOUNTPOINT\n"
     "       framefs --unmount MOUNTPOINT\n"
     "\n"
     "Show each Blosc2 frame under SOURCE as an ordinary file under MOUNTPOINT.\n"
@@ -16,6 +17,7 @@ const char options_usage[] =
     "  --stats    print what a mount has done\n"
     "  --json     the same as JSON, on one line\n"
     "  --watch    the same every second, until it is unmounted\n"
+    "  --prometheus  the same in the text format of Prometheus\n"
     "  --unmount  unmount, and wait until all is on disk\n"
     "  --help, -h     print this text\n"
     "  --version, -V  print the version\n"

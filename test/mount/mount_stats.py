@@ -243,6 +243,33 @@ def a_watch_goes_on_until_the_mount_is_gone():
                   'last words')
 
 
+def prometheus_gets_each_figure_with_its_type():
+    os.mkdir('src')
+    make('a', texts(SIZE))
+    path = 'mnt"1"'
+    os.mkdir(path)
+    with Mount('src', path) as mount:
+        with direct(mount / 'a') as fd:
+            read_direct(fd, 0, BLOCK)
+        done = run('--stats', '--prometheus', path)
+        check(done.returncode == 0, done.stderr)
+        check(run('--stats', '--prometheus', '--json', path).returncode == 2,
+              'JSON for Prometheus')
+    label = os.path.realpath(path).replace('"', '\\"')
+    lines = done.stdout.splitlines()
+    values = {}
+    for about, kind, value in zip(lines[::3], lines[1::3], lines[2::3]):
+        name = about.split()[2]
+        wanted = 'counter' if name.endswith('_total') else 'gauge'
+        check(kind == '# TYPE %s %s' % (name, wanted), kind)
+        check(value.startswith('%s{mountpoint="%s"} ' % (name, label)), value)
+        check(name not in values, 'twice: ' + name)
+        values[name] = int(value.rsplit(' ', 1)[1])
+    check(values['framefs_read_bytes_total'] == BLOCK, values)
+    check(values['framefs_decoded_blocks_total'] == 1, values)
+    check(values['framefs_cache_size_bytes'] == 256 << 20, values)
+
+
 def other_places_are_refused():
     os.makedirs('src/dir')
     os.setxattr('src/dir', ATTRIBUTE, b'{}')
@@ -297,6 +324,7 @@ main(blocks_and_bytes_are_those_that_were_read,
      the_signal_logs_the_same,
      a_table_says_it_to_people,
      a_watch_goes_on_until_the_mount_is_gone,
+     prometheus_gets_each_figure_with_its_type,
      other_places_are_refused,
      the_attribute_is_neither_listed_nor_changed,
      a_frame_on_a_file_tells_too)
