@@ -95,6 +95,14 @@ def check_b2frame(shells):
         compare(wanted, set(re.findall(r'--[a-z-]+', zsh)), 'zsh, ' + verb)
     check_line({'--help', '--lock', '--version'}, 'b2frame', 'b2frame --', shells)
     check_line({'zlib', 'zstd'}, 'b2frame', 'b2frame create --codec z', shells)
+    filters = re.findall(r'^  (\w+)(?:[:[]| )',
+                         usage(B2FRAME, 'create').split('Filters:')[1].split(
+                             'Example')[0], re.MULTILINE)
+    if len(filters) != 8:
+        failures.append('filters in the help: %s' % filters)
+    for name in filters:
+        check_line({name}, 'b2frame', 'b2frame create --filters ' + name[:4],
+                   shells)
 
 
 def check_framefs(shells):
