@@ -19,10 +19,12 @@
 #include "base/log.h"
 #include "base/pool.h"
 #include "fuse/fs_open.h"
+#include "fuse/idle.h"
 #include "fuse/kernel_writeback.h"
 #include "fuse/mount_lock.h"
 #include "fuse/mount_table.h"
 #include "fuse/mount_wait.h"
+#include "fuse/service.h"
 #include "fuse/stats_signal.h"
 #include "fuse/stop_signal.h"
 #include "open/deferred_close.h"
@@ -58,6 +60,7 @@ struct mount {
     struct stats_signal stats;
     struct stop_signal stop;
     struct kernel_writeback writeback;
+    struct idle idle;
     uint64_t dev; /* device number of the mount; 0: not known */
     struct ops_data data;
 };
@@ -181,6 +184,8 @@ static void unmount(struct mount *mount)
 static void close_mount(struct mount *mount)
 {
     mount_lock_finish(&mount->lock);
+    service_tell("STOPPING=1");
+    idle_stop(&mount->idle);
     stop_signal_stop(&mount->stop);
     stats_signal_stop(&mount->stats);
     unmount(mount);
@@ -323,6 +328,9 @@ static int serve(struct mount *mount, const struct options *options)
         r = kernel_writeback_start(&mount->writeback, mount->fs,
                                    mount->mountpoint, mount->dev,
                                    options->file.commit);
+    if (r == 0)
+        r = idle_start(&mount->idle, mount->fs, mount->mountpoint, mount->dev,
+                       options->idle);
     if (r < 0) {
         log_error("cannot start: %s", strerror(-r));
         return EXIT_FAILURE;
@@ -333,6 +341,11 @@ static int serve(struct mount *mount, const struct options *options)
     return mount->served ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+static void tell_ready(void)
+{
+    service_tell("READY=1");
+}
+
 static void report_request(const char *line)
 {
     log_error("%s", line);
@@ -340,7 +353,7 @@ static void report_request(const char *line)
 
 int mount_run(struct options *options)
 {
-    struct mount mount = { .data.ready_fd = -1 };
+    struct mount mount = { .data = { .ready = tell_ready, .ready_fd = -1 } };
     int status;
 
     options->file.net.report = report_request;

@@ -133,6 +133,16 @@ static int set_timeout(const char *option, const char *value, double *out)
     return 0;
 }
 
+static int set_idle(const char *option, const char *value, unsigned *out)
+{
+    double seconds;
+    int r = set_timeout(option, value, &seconds);
+
+    if (r == 0)
+        *out = seconds > 0 && seconds < 1 ? 1 : (unsigned)seconds;
+    return r;
+}
+
 /* Set an option that changes what the kernel is told of files.  Returns 1 if it
    is another one. */
 static int set_shown(struct fs_shown *shown, const char *option)
@@ -162,5 +172,7 @@ int options_take_other(struct options *options, const char *option)
         options->remount = true;
         return 0;
     }
+    if (begins(option, "idle="))
+        return set_idle(option, strchr(option, '=') + 1, &options->idle);
     return set_shown(&options->fs.shown, option);
 }

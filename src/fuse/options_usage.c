@@ -58,6 +58,8 @@ const char options_usage[] =
     "  umask=OCTAL     all modes are 0777 without these bits\n"
     "  attr_timeout=SECONDS   for which the kernel keeps attributes (1)\n"
     "  entry_timeout=SECONDS  and names (1)\n"
+    "  remount         only change flags of the mount, such as ro\n"
+    "  idle=SECONDS    unmount after this time without use\n"
     "New files are frames so made:\n"
     "  layout=contiguous|sparse  one file, or a directory of chunks\n"
     "  codec=NAME      " CODEC_NAMES " (lz4)\n"

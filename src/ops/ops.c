@@ -67,6 +67,7 @@ static void ops_init(void *userdata, struct fuse_conn_info *conn)
     conn->max_read = data->max_read;
     if (data->ready_fd >= 0 && write(data->ready_fd, "", 1) == 1)
         close(data->ready_fd);
+    data->ready();
 }
 
 static void ops_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)

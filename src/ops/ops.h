@@ -12,6 +12,7 @@ struct ops_data {
     struct fs *fs;
     uint32_t max_read;       /* bytes of a request, as mounted; 0: any */
     atomic_bool initialised; /* the reply to INIT was sent */
+    void (*ready)(void);     /* called when the kernel sends INIT */
     int ready_fd; /* receives one byte when the kernel sends INIT; -1: none */
 };
 

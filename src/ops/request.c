@@ -53,6 +53,7 @@ struct fs *request_fs(fuse_req_t req)
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     identity_serve(context->pid, context->uid, context->gid, context->umask);
     killed_serve(context->pid);
+    atomic_fetch_add_explicit(&data->fs->nrequests, 1, memory_order_relaxed);
     return data->fs;
 }
 

@@ -71,7 +71,8 @@ struct fs {
        to be wrong; 0: never. */
     atomic_llong kernel_stale_at;
 
-    atomic_uint nwriters; /* handles of all files that are open for writing */
+    atomic_uint nrequests; /* of the kernel, so far; wraps around */
+    atomic_uint nwriters;  /* handles of all files that are open for writing */
 
     atomic_uint nnotifications;        /* notifications that are not yet sent */
     atomic_bool notifications_stopped; /* send no more notifications */

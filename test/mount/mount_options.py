@@ -8,10 +8,11 @@ usage: mount_options.py FRAMEFS [TEST...]
 
 import errno
 import os
+import socket
 import stat
 
-from mounted import (FRAMEFS, Mount, check, error_of, frame, harness, main,
-                     need_fuse, need_root, read, write)
+from mounted import (FRAMEFS, PATIENCE, Mount, check, error_of, frame, harness,
+                     is_mounted, main, need_fuse, need_root, read, write)
 
 MEANINGLESS = ('defaults,auto,noauto,nofail,_netdev,user,user=me,nouser,users,'
                'owner,group,nodiratime,strictatime,lazytime,nosymfollow,'
@@ -98,12 +99,53 @@ def the_kernel_keeps_what_it_knows_as_long_as_wanted():
         check(error_of(os.stat, mount / 'plain.txt') == errno.ENOENT, 'kept')
 
 
+def an_unused_mount_goes():
+    os.mkdir('src')
+    write('src/plain.txt', b'text')
+    os.mkdir('other')
+    with Mount('src', 'mnt', '-o', 'idle=1') as mount:
+        with open(mount / 'plain.txt', 'rb') as file:
+            # This mount goes, although the other one is as old.
+            with Mount('src', 'other', '-o', 'idle=1') as other:
+                check(other.daemon.wait(PATIENCE) == 0, other.log())
+                check('without use' in other.log(), other.log())
+            check(mount.daemon.poll() is None, 'unmounted while a file is open')
+            check(file.read() == b'text', 'content')
+        check(mount.daemon.wait(PATIENCE) == 0, mount.log())
+        check(not is_mounted('mnt'), 'mounted')
+
+
+def tell(address):
+    """Mount with a service manager at an address.  Return what it is told."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.settimeout(PATIENCE)
+        manager.bind(address)
+        os.environ['NOTIFY_SOCKET'] = address.replace('\0', '@')
+        try:
+            with Mount('src', 'mnt'):
+                ready = manager.recv(100)
+            return ready, manager.recv(100)
+        finally:
+            del os.environ['NOTIFY_SOCKET']
+
+
+def the_service_manager_is_told():
+    os.mkdir('src')
+    for address in (os.path.abspath('socket'),
+                    '\0framefs-test-%d' % os.getpid()):
+        check(tell(address) == (b'READY=1', b'STOPPING=1'), address)
+    for address in ('', '/', '@', 'relative', '/not/there', '/' + 200 * 'x'):
+        os.environ['NOTIFY_SOCKET'] = address
+        with Mount('src', 'mnt'):
+            pass
+
+
 def wrong_values_are_refused():
     os.mkdir('src')
     for option in ('uid=', 'uid=-1', 'uid=me', 'gid=4294967296', 'umask=',
                    'umask=8', 'umask=01000', 'umask=-1', 'attr_timeout=',
                    'attr_timeout=nan', 'attr_timeout=-1', 'entry_timeout=1e300',
-                   'entry_timeout=1s'):
+                   'entry_timeout=1s', 'idle=', 'idle=-1', 'idle=1m'):
         done = harness.run(FRAMEFS, '-o', option, 'src', 'mnt')
         check(done.returncode == 2 and option.encode() in done.stderr,
               '%s: %d %s' % (option, done.returncode, done.stderr))
@@ -114,4 +156,6 @@ main(options_that_mean_nothing_are_ignored,
      a_remount_changes_flags,
      owners_and_modes_appear_as_wanted,
      the_kernel_keeps_what_it_knows_as_long_as_wanted,
+     an_unused_mount_goes,
+     the_service_manager_is_told,
      wrong_values_are_refused)
