@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "frame/frame_object.h"
 #include "frame/frame_remote.h"
+#include "store/store_http.h"
 #include "store/store_local.h"
 
 enum {
@@ -24,6 +25,8 @@ struct remote_frame {
     char *url;                  /* constant; NULL: `ticket` says where it is */
     struct frame_ticket ticket; /* constant */
     struct file_context *files; /* constant while mounted */
+    struct store_http_saved *saved; /* likewise: what is known of the frame, or
+                                       NULL */
 
     /* A leaf, which guards: */
     pthread_mutex_t lock;
@@ -113,6 +116,8 @@ bool remote_frame_can_change(const struct remote_frame *remote)
 
 void remote_frame_rest(struct remote_frame *remote)
 {
+    if (remote->store && remote->url && !remote->saved)
+        remote->saved = store_http_save(remote->store);
     rest(remote);
 }
 
@@ -128,8 +133,23 @@ void remote_frame_free(struct remote_frame *remote)
     rest(remote);
     pthread_mutex_destroy(&remote->lock);
     free(remote->url);
+    store_http_saved_free(remote->saved);
     frame_ticket_fini(&remote->ticket);
     free(remote);
+}
+
+/* Open the frame in the state that was found before the mount. */
+static int open_saved(const struct backing_source *source, struct net *net,
+                      struct store **out)
+{
+    int r = store_http_open_saved(net, source->remote->saved, out);
+
+    if (r < 0 || !source->writable)
+        return r;
+    r = store_s3_allow_changes(*out, false);
+    if (r < 0)
+        store_close(*out);
+    return r;
 }
 
 /* Open the store with what carries the requests of the mount. */
@@ -140,12 +160,13 @@ static int open_mounted(const struct backing_source *source, struct store **out,
     struct net *net = NULL;
     int r;
 
-    if (remote->url)
+    if (remote->url && !remote->saved)
         return file_store_open(remote->files, remote->url,
                                source->writable ? STORE_WRITE : 0, out, fault);
     r = file_context_net(remote->files, &net);
     if (r == 0) {
-        r = frame_ticket_open(net, &remote->ticket, out);
+        r = remote->saved ? open_saved(source, net, out)
+                          : frame_ticket_open(net, &remote->ticket, out);
         net_put(net);
     }
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;

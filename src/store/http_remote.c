@@ -317,26 +317,40 @@ int http_remote_load(struct http_remote *remote, bool tail, bool cached)
     return r;
 }
 
+/* Keep a copy of bytes of an object. */
+static int pin_bytes_locked(struct http_remote *remote, uint64_t off,
+                            const uint8_t *bytes, size_t len)
+{
+    struct http_piece *piece = http_piece_new_locked(remote, off, len);
+
+    if (!piece)
+        return -ENOMEM;
+    memcpy(piece->bytes, bytes, len);
+    pin_locked(piece);
+    http_piece_fill_locked(piece, off, len);
+    piece->nusers = 0;
+    piece->ready = true;
+    return 0;
+}
+
 int http_remote_begin(struct http_remote *remote,
                       const struct store_http_start *start)
 {
     struct http_memory *memory = remote->context->memory;
-    struct http_piece *piece;
+    int r;
 
     pthread_mutex_lock(&memory->lock);
-    piece = http_piece_new_locked(remote, 0, start->len);
-    if (piece) {
-        memcpy(piece->bytes, start->bytes, start->len);
-        pin_locked(piece);
-        http_piece_fill_locked(piece, 0, start->len);
-        piece->nusers = 0;
-        piece->ready = true;
+    r = pin_bytes_locked(remote, 0, start->bytes, start->len);
+    if (r == 0 && start->tail_len > 0)
+        r = pin_bytes_locked(remote, start->reply->size - start->tail_len,
+                             start->tail, start->tail_len);
+    if (r == 0) {
         http_remote_note_locked(remote, start->reply);
         remote->due_ns = next_check_ns(remote, start->known_ns);
     }
     http_memory_unlock(memory);
-    if (!piece)
-        return -ENOMEM;
+    if (r < 0)
+        return r;
     http_cached_set(remote, start->reply);
     return 0;
 }

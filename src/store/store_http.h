@@ -91,6 +91,8 @@ struct store_http_start {
                          the state of the object */
     const uint8_t *bytes;
     size_t len;
+    const uint8_t *tail; /* the last bytes, or NULL */
+    size_t tail_len;
 };
 
 /*
@@ -103,6 +105,20 @@ struct store_http_start {
 int store_http_open_start(struct net *net, const struct url *url,
                           bool directory, const struct store_http_start *start,
                           struct store **out);
+
+/* What is in memory of a store that was opened, to open it with another loop. */
+struct store_http_saved;
+
+/* Copy the state that a store shows, with the start and the end of its object.
+   Returns NULL if there is no memory, or nothing that would save a request. */
+struct store_http_saved *store_http_save(struct store *store);
+
+/* Open the store again.  This makes no request.  Returns 0 or -ENOMEM. */
+int store_http_open_saved(struct net *net, const struct store_http_saved *saved,
+                          struct store **out);
+
+/* Accepts NULL. */
+void store_http_saved_free(struct store_http_saved *saved);
 
 /*
  * Allow changes, before other threads use the store.  See store_names_once()

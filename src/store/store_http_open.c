@@ -145,6 +145,12 @@ int store_http_open_dir(struct net *net, const struct url *url,
     return r;
 }
 
+bool http_store_is(const struct store *store)
+{
+    return store->ops == &http_ops || store->ops == &http_dir_ops ||
+           store->ops == &s3_dir_ops;
+}
+
 int store_http_get_tag(struct store *store, struct store_http_tag *out)
 {
     struct http_store *http = (struct http_store *)store;
@@ -152,8 +158,7 @@ int store_http_get_tag(struct store *store, struct store_http_tag *out)
     struct http_state state;
     int r = -ESTALE;
 
-    if (store->ops == &http_ops || store->ops == &http_dir_ops ||
-        store->ops == &s3_dir_ops)
+    if (http_store_is(store))
         current = http_store_current(http, http->name);
     if (current)
         r = http_remote_state(current, &state);

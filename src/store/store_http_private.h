@@ -56,6 +56,9 @@ void http_object_close(struct store_object *object);
 struct store_stat http_store_stat(const struct http_store *store,
                                   const struct http_state *state);
 
+/* Is it a store of store_http_open.c? */
+bool http_store_is(const struct store *store);
+
 /* Can an object of the store have this name? */
 bool http_store_is_name(const struct http_store *store, const char *name);
 

@@ -101,7 +101,8 @@ class Remote(Scene):
         self.server.__enter__()
         if rival.codec:
             words = list(rival.command)
-            words[-2] = self.server.url + 'file0.b2frame'
+            words[-2] = self.server.url + 'file0.b2frame' + (
+                '/' if self.layout == 'sparse' else '')
             rival.command = words
 
     def run(self, rival):

@@ -282,6 +282,25 @@ def a_second_mount_needs_no_request():
                           '%s %s' % (remote, kept))
 
 
+def the_first_bytes_cost_few_requests():
+    """Nothing that was fetched to find the frame is fetched again."""
+    page = 3 * CHUNK // 4096 * 4096 + 4096  # in one chunk
+    for layout, end in (('sparse', '/'), ('contiguous', '')):
+        name = 'few-' + layout
+        make(name + '.b2frame', layout)
+        with Web('.') as server:
+            with Mount(server.url + name + '.b2frame' + end, 'mnt',
+                       '-o', 'revalidate=60') as mount:
+                os.stat(mount / name)
+                with open(mount / name, 'rb', buffering=0) as file:
+                    os.posix_fadvise(file.fileno(), 0, 0,
+                                     os.POSIX_FADV_RANDOM)
+                    check(os.pread(file.fileno(), 4096, page) ==
+                          CONTENT[page:page + 4096], 'content')
+                check(len(server.requests) <= (2 if end else 3),
+                      '%s' % server.requests)
+
+
 def a_query_is_not_shown():
     make('f', 'contiguous')
     with Web('.') as server:
@@ -414,6 +433,7 @@ main(both_layouts_show,
      faults_reach_no_program,
      random_faults_give_no_wrong_byte,
      a_second_mount_needs_no_request,
+     the_first_bytes_cost_few_requests,
      a_sequential_reader_has_many_requests_on_their_way,
      a_program_that_is_to_end_does_not_wait_for_a_server,
      a_query_is_not_shown,
