@@ -25,6 +25,7 @@ static const struct verb *const verbs[] = {
     &verb_convert,
     &verb_compact,
     &verb_repair,
+    &verb_ls,
     &verb_map,
     &verb_estimate,
     &verb_ticket,

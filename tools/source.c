@@ -3,15 +3,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/limits.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "array/array.h"
 #include "base/log.h"
 #include "base/retry.h"
+#include "behind.h"
 #include "confine.h"
 #include "frame/frame_object.h"
 #include "frame/metalayer.h"
+#include "leaf.h"
 #include "lock.h"
+#include "piped.h"
 #include "remote.h"
 #include "store/store_local.h"
 
@@ -82,6 +87,40 @@ static int follow(unsigned flags, struct store **store)
     return -EROFS;
 }
 
+/* Open a frame in a store of python-blosc2.  Returns `error` if the path does
+   not lead to one. */
+static int open_leaf(const char *path, int error, struct store **out)
+{
+    int r = leaf_open(path, out);
+
+    return r == -ENOENT ? error : r;
+}
+
+static int open_named(const char *path, unsigned flags, struct store **out)
+{
+    return lock_is_wanted() ? open_locked(path, flags, out)
+                            : confine_store_open(path, flags, out);
+}
+
+/* Open what a path stands for when the frame is only read. */
+static int open_to_read(const char *path, unsigned flags, struct store **out)
+{
+    char behind[PATH_MAX];
+    char piped[PIPED_PATH_LEN];
+    int r;
+
+    if (strcmp(path, "-") == 0) {
+        r = piped_path(piped);
+        return r < 0 ? r : confine_store_open(piped, flags, out);
+    }
+    if (!confine_has(path) && behind_find(path, behind))
+        return open_named(behind, flags, out);
+    r = open_named(path, flags, out);
+    if (r == -ENOTDIR || r == -ENOENT || r == -EINVAL)
+        r = open_leaf(path, r, out);
+    return r;
+}
+
 int source_open(const char *path, uint64_t frame_offset, unsigned flags,
                 struct store **out)
 {
@@ -90,10 +129,10 @@ int source_open(const char *path, uint64_t frame_offset, unsigned flags,
 
     if (remote_is(path))
         r = remote_open(path, flags & STORE_WRITE, &store);
-    else if (lock_is_wanted())
-        r = open_locked(path, flags, &store);
+    else if (flags & STORE_WRITE)
+        r = open_named(path, flags, &store);
     else
-        r = confine_store_open(path, flags, &store);
+        r = open_to_read(path, flags, &store);
     if (r == 0 && frame_offset == 0)
         r = follow(flags, &store);
     if (r < 0)

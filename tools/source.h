@@ -11,8 +11,9 @@
 
 /*
  * Open the store of a frame that a user named: a file, the directory of a
- * sparse frame, or the URL of either, for reading.  If the user wants locks, the frame is locked until the store
- * is closed.
+ * sparse frame, or the URL of either; for reading also a frame in a store of
+ * python-blosc2, or the file by which a mount shows a frame.  If the user wants
+ * locks, the frame is locked until the store is closed.
  *
  *  frame_offset  start of the frame in the file; 0 for a directory
  *  flags         STORE_WRITE to change the frame, or 0

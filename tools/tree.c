@@ -10,10 +10,12 @@
 #include <unistd.h>
 
 #include "backing/names.h"
+#include "bundle/bundle.h"
 #include "confine.h"
 #include "frame/frame.h"
 #include "frame/frame_object.h"
 #include "interrupt.h"
+#include "leaf.h"
 #include "remote.h"
 #include "source.h"
 #include "writer/frame_dir.h"
@@ -280,20 +282,56 @@ int tree_read(const char *path, const struct tree_wish *wish, struct tree *tree)
     return r;
 }
 
-/* Drop all entries but frames. */
-static void keep_frames(struct tree *tree)
+static int add_leaf(void *context, const char *leaf)
 {
-    size_t kept = 0;
+    return tree_add(context, TREE_FRAME, leaf, 0);
+}
 
-    for (size_t i = 0; i < tree->n; i++) {
-        struct tree_entry *entry = &tree->entries[i];
+/* Add all frames of a store.  Returns -ENOENT if the path is none. */
+static int add_leaves(const char *path, struct tree *tree)
+{
+    int r = leaf_list(path, add_leaf, tree);
+
+    if (r < 0 && r != -ENOENT && r != -ENOMEM) {
+        source_report(path, r, &FAULT_NONE);
+        tree->nfailed++;
+        r = 0;
+    }
+    return r;
+}
+
+/* Add the frames of a tree, and if wanted, those of stores in it.  The file of
+   a store may be a frame, too; then it comes before them. */
+static int add_frames(const struct tree *found, unsigned many,
+                      struct tree *tree)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < found->n && r == 0; i++) {
+        const struct tree_entry *entry = &found->entries[i];
 
         if (entry->kind == TREE_FRAME || entry->kind == TREE_SPARSE)
-            tree->entries[kept++] = *entry;
-        else
-            free(entry->path);
+            r = tree_add(tree, entry->kind, entry->path, entry->size);
+        if (r == 0 && many & TREE_LEAVES && entry->kind != TREE_DIRECTORY &&
+            bundle_has_suffix(entry->path))
+            r = add_leaves(entry->path, tree);
+        if (r == -ENOENT)
+            r = 0;
     }
-    tree->n = kept;
+    return r;
+}
+
+static int add_tree(const char *path, unsigned many, struct tree *tree)
+{
+    static const struct tree_wish wish = { .frames = true };
+    struct tree found = { 0 };
+    int r = tree_read(path, &wish, &found);
+
+    if (r == 0)
+        r = add_frames(&found, many, tree);
+    tree->nfailed += found.nfailed;
+    tree_free(&found);
+    return r;
 }
 
 static bool is_plain_directory(const char *path)
@@ -306,17 +344,23 @@ static bool is_plain_directory(const char *path)
     return plain;
 }
 
-int tree_find_frames(char **paths, int npaths, bool recursive,
-                     struct tree *tree)
+int tree_find_frames(char **paths, int npaths, unsigned many, struct tree *tree)
 {
-    static const struct tree_wish wish = { .frames = true };
     int r = 0;
 
-    for (int i = 0; i < npaths && r == 0; i++)
-        if (recursive && !remote_is(paths[i]) && is_plain_directory(paths[i]))
-            r = tree_read(paths[i], &wish, tree);
-        else
+    for (int i = 0; i < npaths && r == 0; i++) {
+        bool local = !remote_is(paths[i]);
+
+        r = -ENOENT;
+        if (many & TREE_LEAVES && local)
+            r = add_leaves(paths[i], tree);
+        if (r == -ENOENT && many & TREE_BELOW && local &&
+            is_plain_directory(paths[i]))
+            r = add_tree(paths[i], many, tree);
+        else if (r == -ENOENT)
             r = tree_add(tree, TREE_FRAME, paths[i], 0);
-    keep_frames(tree);
+    }
+    if (r == -ENOMEM)
+        source_report(paths[0], r, &FAULT_NONE);
     return r;
 }

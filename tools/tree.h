@@ -57,15 +57,23 @@ int tree_add(struct tree *tree, enum tree_kind kind, const char *path,
 /* Free the entries. */
 void tree_free(struct tree *tree);
 
+/* Paths that stand for several frames. */
+enum tree_many {
+    TREE_BELOW = 1 << 0, /* a directory that is no frame: all frames below it */
+    TREE_LEAVES =
+        1 << 1, /* a store of python-blosc2, also one below a directory:
+                             all frames in it */
+};
+
 /*
  * Find the frames that a user named.
  *
- *  recursive  a directory that is no frame stands for all frames below it
+ *  many  a combination of enum tree_many
  *  tree       zeroed; receives an entry for each; tree_free() frees it
  *
  * Returns as tree_read().
  */
-int tree_find_frames(char **paths, int npaths, bool recursive,
+int tree_find_frames(char **paths, int npaths, unsigned many,
                      struct tree *tree);
 
 #endif

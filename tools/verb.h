@@ -36,6 +36,7 @@ extern const struct verb verb_meta;
 extern const struct verb verb_convert;
 extern const struct verb verb_compact;
 extern const struct verb verb_repair;
+extern const struct verb verb_ls;
 extern const struct verb verb_map;
 extern const struct verb verb_estimate;
 extern const struct verb verb_ticket;

@@ -36,8 +36,8 @@ static int run(const struct verb *verb, int argc, char **argv)
         recursive = true;
     args_frames(verb, argc);
 
-    nfailed =
-        tree_find_frames(argv + optind, argc - optind, recursive, &frames);
+    nfailed = tree_find_frames(argv + optind, argc - optind,
+                               recursive ? TREE_BELOW : 0, &frames);
     if (nfailed == 0)
         nfailed = jobs_run(&jobs);
     nfailed += frames.nfailed;

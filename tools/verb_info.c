@@ -449,7 +449,8 @@ static int run(const struct verb *verb, int argc, char **argv)
 
     info.table = recursive || argc - optind > 1;
     nfailed =
-        tree_find_frames(argv + optind, argc - optind, recursive, &frames);
+        tree_find_frames(argv + optind, argc - optind,
+                         recursive ? TREE_BELOW | TREE_LEAVES : 0, &frames);
     if (nfailed == 0)
         nfailed = info_all(&info, &frames);
     tree_free(&frames);

@@ -235,7 +235,8 @@ static int run(const struct verb *verb, int argc, char **argv)
         }
     args_frames(verb, argc);
 
-    r = tree_find_frames(argv + optind, argc - optind, recursive, &frames);
+    r = tree_find_frames(argv + optind, argc - optind,
+                         recursive ? TREE_BELOW | TREE_LEAVES : 0, &frames);
     good = r == 0 && verify_all(&verify, &frames);
     tree_free(&frames);
     return good ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -495,6 +495,51 @@ def links_in_a_store_are_not_followed():
         check(os.path.islink(mount / 'y.b2d/embed.b2e'), 'no store')
 
 
+def b2frame_reads_what_is_in_stores():
+    """No mount is needed to list stores and to read the frames in them."""
+    contents = make()
+    del contents
+    for kind in KINDS:
+        store = 'src/' + kind
+        names = sh('%s ls %s' % (B2FRAME, store)).splitlines()
+        check('near.b2f' in names and 'group/deep/near.b2f' in names, names)
+        check(kind == 'store.b2e' or 'group/plane.b2nd' in names, names)
+        check(len(names) == len(set(names)), names)
+        said = sh('%s ls -l %s/' % (B2FRAME, store))
+        check(said.count('\n') == len(names) and '(60, 70)' in said, said)
+        for name in ('near', 'near.b2f'):
+            said = harness.run(B2FRAME, 'cat', '%s/%s' % (store, name)).stdout
+            check(said == DATA, '%s in %s' % (name, kind))
+        said = sh('%s verify -r %s' % (B2FRAME, store))
+        check(said.count(': ok\n') == len(names), said)
+        for verb in ('cat', 'info', 'verify', 'map'):
+            done = harness.run(B2FRAME, verb, store + '/none')
+            check(done.returncode == 1 and done.stderr.count(b'\n') == 1, done)
+        before = read(store) if os.path.isfile(store) else None
+        done = harness.run(B2FRAME, 'compact', store + '/near')
+        check(done.returncode == 1, 'is changed')
+        check(before is None or read(store) == before, 'is changed')
+    said = sh('%s verify -r src' % B2FRAME)
+    check('src/store.b2z/near.b2f: ok' in said, said)
+    for path in ('none', 'src/notes.txt', 'src'):
+        done = harness.run(B2FRAME, 'ls', path)
+        check(done.returncode == 1 and done.stderr.count(b'\n') == 1, done)
+
+
+def b2frame_refuses_hostile_stores():
+    os.mkdir('src')
+    stores.make_zip('src/up.b2z', {'../../etc/x.b2f': frame(b'x', 1)})
+    write('src/cut.b2z', read('src/up.b2z')[:-9])
+    write('src/bad.b2e', stores.embed({'/x': frame(b'x', 1)},
+                                      places={'/far': {'offset': 1 << 60,
+                                                       'length': 1 << 60}}))
+    for name in os.listdir('src'):
+        for words in (('ls', 'src/' + name), ('cat', 'src/%s/far' % name)):
+            done = harness.run(B2FRAME, *words)
+            check(done.returncode == 1 and not done.stdout and
+                  done.stderr.count(b'\n') == 1, '%s: %s' % (words, done))
+
+
 def files_that_are_no_stores_pass_through():
     os.mkdir('src')
     write('src/text.b2z', b'text')
@@ -513,4 +558,5 @@ main(stores_show_as_directories, metadata_of_folders_are_attributes,
      archives_may_be_large, members_that_are_compressed_cannot_be_read,
      hostile_archives_are_errors, hostile_embed_stores_are_errors,
      leaves_that_are_no_frames_are_errors, links_in_a_store_are_not_followed,
+     b2frame_reads_what_is_in_stores, b2frame_refuses_hostile_stores,
      files_that_are_no_stores_pass_through, private_stores_are_private)

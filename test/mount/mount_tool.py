@@ -7,6 +7,7 @@ usage: mount_tool.py FRAMEFS [TEST...]
 """
 
 import functools
+import json
 import os
 import random
 import signal
@@ -54,6 +55,28 @@ def insert(path, data):
     b2frame('insert', path, '0', '-', stdin=CHUNKS[9])
     b2frame('insert', path, '2', '-', stdin=CHUNKS[8])
     return CHUNKS[9] + data[:SIZE] + CHUNKS[8] + data[SIZE:]
+
+
+@on_chunks
+def reading_verbs(path, data):
+    """The verbs that read a frame find that of a mounted file."""
+    write(path, data + b'more')  # which is not committed yet
+    run = functools.partial(subprocess.run, check=True, capture_output=True,
+                            timeout=PATIENCE, env=harness.environment())
+    told = json.loads(run([B2FRAME, 'info', '--json', path]).stdout)
+    check(told['nbytes'] == len(data) + 4, told)
+    check(run([B2FRAME, 'cat', path]).stdout == data + b'more', 'cat')
+    check(run([B2FRAME, 'verify', path]).stdout.endswith(b': ok\n'), 'verify')
+    check(b'4 chunks' in run([B2FRAME, 'map', path]).stdout, 'map')
+    mount = os.path.dirname(path)
+    write(os.path.join(mount, 'inner'), read('src/a.b2frame')
+          if os.path.isfile('src/a.b2frame') else b'')
+    if os.path.isfile('src/a.b2frame'):
+        # A file whose bytes are a frame is that frame, not the one around it.
+        said = run([B2FRAME, 'cat', os.path.join(mount, 'inner')]).stdout
+        check(said == data + b'more', 'inner')
+    os.unlink(os.path.join(mount, 'inner'))
+    return data + b'more'
 
 
 @on_chunks
@@ -189,6 +212,7 @@ def what_is_appended_at_a_time_comes_in_turn():
 
 
 main(insert,
+     reading_verbs,
      insert_at_the_end,
      update,
      delete,

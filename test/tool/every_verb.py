@@ -88,9 +88,10 @@ def make(directory='.'):
 
 def all_verbs_are_here():
     listed = verbs()
-    # These need a server, see ticket.py and s3_write.py.
+    # These need a server or a store, see ticket.py, s3_write.py and
+    # ../mount/mount_stores.py.
     check(set(listed) == {verb.split()[0] for verb in VERBS} |
-          {'ticket', 'gc'}, listed)
+          {'ticket', 'gc', 'ls'}, listed)
 
 
 def they_do_it():
@@ -124,6 +125,29 @@ def all_have_the_common_options():
         misuse(verb, '--threads')
     line = words('cat')
     check(b2frame(*line, '--threads', '1') == b2frame(*line), 'cat')
+
+
+def frames_come_from_standard_input():
+    make()
+    whole = read('f')
+    for verb in ('info', 'cat', 'verify', 'map', 'meta list'):
+        line = [*verb.split(), '-']
+        want = b2frame(*verb.split(), 'f')
+        if verb not in ('verify', 'map'):  # which print the name
+            check(b2frame(*line, stdin=whole) == want, verb + ' of a pipe')
+            with open('f', 'rb') as file:
+                done = subprocess.run([TOOL, *line], stdin=file, check=True,
+                                      stdout=subprocess.PIPE)
+            check(done.stdout == want, verb + ' of a file')
+        b2frame(*line, stdin=whole)
+    for data in (b'', b'no frame', whole[:100]):
+        for verb in ('info', 'cat', 'map'):
+            b2frame(verb, '-', stdin=data, status=1)
+    with small_disk(1 << 16) as disk:
+        os.environ['TMPDIR'] = disk
+        said = b2frame('cat', '-', stdin=whole + noise(1 << 17), status=1)
+        del os.environ['TMPDIR']
+        check('No space left' in said, said)
 
 
 def what_cannot_be_read_is_named_on_one_line():
@@ -225,6 +249,7 @@ main(all_verbs_are_here,
      they_do_it,
      too_few_words_and_odd_options_are_misuse,
      all_have_the_common_options,
+     frames_come_from_standard_input,
      what_cannot_be_read_is_named_on_one_line,
      hostile_frames_are_refused_on_one_line,
      a_full_standard_output_is_told,

@@ -10,6 +10,7 @@ import contextlib
 import os
 import re
 import subprocess
+import zipfile
 
 import harness
 from s3_server import S3
@@ -41,6 +42,8 @@ def prepare():
                    shell=True, check=True)
     os.mkdir('runs')
     write('runs/run8.f64', content)
+    with zipfile.ZipFile('model.b2z', 'w') as store:
+        store.write('run7.b2frame', 'group/run7.b2f')
     os.mkdir('bucket')
     frame('bucket/run7.b2frame', content, '--layout', 'sparse')
 
