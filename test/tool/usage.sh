@@ -59,11 +59,11 @@ for verb in info cat verify repair map; do
     fails 1 'Is a directory' $verb --frame-offset 1 "$dir"
     works '^Example:' $verb --help
 done
-for size in '' x 1x 1KB 0x10 ' 1' 1.5M 16777216T 18446744073709551616; do
+for size in '' x 1x 1KBB 0x10 ' 1' 1.5M 16777216T 18446744073709551616; do
     fails 2 'is no number of bytes' cat --offset "$size" "$frame"
 done
 fails 2 'one argument too many' cat "$frame" "$frame"
-fails 2 'one argument too many' info "$frame" "$frame"
+fails 2 'one argument too many' map "$frame" "$frame"
 
 works '^  verify ' --help
 works '^b2frame [0-9]' --version
