@@ -88,6 +88,9 @@ struct framefs;
  *             commit=SECONDS  time after which written data are made durable;
  *                             0: only when asked, or when the cache fills up
  *                             (5)
+ *             sums=on|read|off  write sums of the bytes that are stored and
+ *                             check those that frames have; only check them;
+ *                             or neither (on)
  *             lock=SECONDS    take part in the locking of frames by .b2lock
  *                             files, as do programs that use C-Blosc2 and set
  *                             BLOSC_LOCKING; -EBUSY if another program keeps

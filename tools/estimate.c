@@ -102,6 +102,7 @@ static int add_trial(const struct codec *codec, uint8_t clevel,
     params.chunk.codec = (uint8_t)codec->id;
     params.chunk.clevel = clevel;
     params.chunk.typesize = typesize;
+    params.chunk.sums = true;
     if (chunk_params_check(&params.chunk) == 0)
         list->trials[list->ntrials++] = (struct estimate_trial){
             .codec = codec->name,

@@ -91,6 +91,7 @@ struct spot {
     uint64_t off; /* from the start of a contiguous frame */
     uint32_t nbytes;
     uint32_t cbytes;
+    uint32_t sums_len; /* behind the chunk */
 };
 
 /* Add the bytes of a range of the file to the pieces that it touches. */
@@ -124,7 +125,7 @@ static void add_chunk(struct map *map, uint64_t chunk_no,
         return;
     cell->nbytes += spot->nbytes;
     cell->cbytes += spot->cbytes;
-    add_range(map, spot->off, spot->cbytes, spot);
+    add_range(map, spot->off, (uint64_t)spot->cbytes + spot->sums_len, spot);
 }
 
 static struct spot spot_of(const struct frame_info *info, uint64_t base,
@@ -145,6 +146,7 @@ static struct spot spot_of(const struct frame_info *info, uint64_t base,
     }
     spot.nbytes = sizes->nbytes;
     spot.cbytes = sizes->cbytes;
+    spot.sums_len = sizes->sums_len;
     if (sizes->cbytes <= CHUNK_LONG_HEADER_LEN + (uint64_t)info->typesize &&
         sizes->nbytes > sizes->cbytes)
         spot.kind = MAP_VALUE;

@@ -30,6 +30,7 @@ enum figure {
     DECODED,
     DECODED_FROM,
     WIDE_SCANS,
+    MISMATCHES,
     AHEAD,
     AHEAD_USED,
     AHEAD_WASTED,
@@ -66,6 +67,7 @@ static const char *const figure_paths[NFIGURES] = {
     [DECODED] = "/read/decoded",
     [DECODED_FROM] = "/read/decoded_from",
     [WIDE_SCANS] = "/read/wide_scans",
+    [MISMATCHES] = "/read/mismatches",
     [AHEAD] = "/readahead/blocks",
     [AHEAD_USED] = "/readahead/used",
     [AHEAD_WASTED] = "/readahead/wasted",
@@ -205,6 +207,9 @@ static void print_all(const struct figures *now)
     printf("\n");
     printf("decoded    %" PRIu64 " blocks, ", n[BLOCKS]);
     print_coded(n[DECODED], " from ", n[DECODED_FROM]);
+    if (n[MISMATCHES] > 0)
+        printf("damaged    %" PRIu64 " reads did not match their sums\n",
+               n[MISMATCHES]);
     printf("readahead  %" PRIu64 " blocks, %" PRIu64 " used, %" PRIu64
            " wasted\n",
            n[AHEAD], n[AHEAD_USED], n[AHEAD_WASTED]);

@@ -22,6 +22,14 @@ int fault_set_id(struct fault *fault, uint64_t off, const char *what, int id)
     return -ENOTSUP;
 }
 
+int fault_set_mismatch(struct fault *fault, uint64_t off, int64_t block_no)
+{
+    fault_set(fault, -EBADMSG, off, "the bytes do not match their sum");
+    fault->mismatch = true;
+    fault->block_no = block_no;
+    return -EBADMSG;
+}
+
 int fault_set_limit(struct fault *fault, const char *what, uint64_t need,
                     const char *limit, uint64_t value)
 {
@@ -54,6 +62,8 @@ void fault_format(const struct fault *fault, int error, char *text, size_t size)
         append(text, size, "%s: ", fault->object);
     if (fault->chunk_no >= 0)
         append(text, size, "chunk %" PRId64 ", ", fault->chunk_no);
+    if (fault->block_no >= 0)
+        append(text, size, "block %" PRId64 ", ", fault->block_no);
     /* The fault is another process, so there is no offset to print. */
     if (fault->what && error == -EBUSY)
         append(text, size, "%s", fault->what);

@@ -2,6 +2,7 @@
 #ifndef BASE_FAULT_H
 #define BASE_FAULT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,10 +26,13 @@ struct fault {
                           or NULL */
     uint64_t value;    /* value of that limit, in bytes */
     uint64_t need;     /* bytes that are needed, more than the limit */
+    bool mismatch;     /* with -EBADMSG: the bytes are not those of which the
+                          frame has a sum */
+    int64_t block_no;  /* the block of the chunk that they are, or -1 */
 };
 
 /* The value of a fault before any failure. */
-#define FAULT_NONE ((struct fault){ .chunk_no = -1, .id = -1 })
+#define FAULT_NONE ((struct fault){ .chunk_no = -1, .id = -1, .block_no = -1 })
 
 /*
  * Record a failure and return `error`, a negative errno.  Code that finds a bad
@@ -39,6 +43,10 @@ int fault_set(struct fault *fault, int error, uint64_t off, const char *what);
 
 /* Record -ENOTSUP: the build lacks the codec or filter with number `id`. */
 int fault_set_id(struct fault *fault, uint64_t off, const char *what, int id);
+
+/* Record -EBADMSG: bytes do not match their sum.  `block_no` is that of the
+   block which they are, or -1. */
+int fault_set_mismatch(struct fault *fault, uint64_t off, int64_t block_no);
 
 /*
  * Record -ENOTSUP: something is too large for a limit.  `what` takes `need`

@@ -9,6 +9,7 @@
 #include "chunk/chunk_encode_private.h"
 #include "chunk/chunk_format.h"
 #include "chunk/chunk_special.h"
+#include "chunk/chunk_sums.h"
 #include "chunk/dict.h"
 
 enum {
@@ -160,6 +161,22 @@ static int write_dict(struct chunk_draft *draft)
     return 0;
 }
 
+/* Leave room for the sums of blocks. */
+static int leave_room(struct chunk_draft *draft)
+{
+    const struct chunk_header header = {
+        .kind = CHUNK_BLOCKS,
+        .nblocks = draft->nblocks,
+    };
+    uint32_t len = chunk_sums_len(&header);
+
+    if (len > chunk_encode_space_left(draft))
+        return -ERANGE;
+    memset(draft->dst + draft->pos, 0, len);
+    draft->pos += len;
+    return 0;
+}
+
 static int write_body(struct chunk_draft *draft)
 {
     size_t starts_len = CHUNK_BSTART_LEN * (size_t)draft->nblocks;
@@ -171,6 +188,8 @@ static int write_body(struct chunk_draft *draft)
 
     if (draft->use_dict)
         r = write_dict(draft);
+    if (draft->params->sums && r == 0)
+        r = leave_room(draft);
     for (uint32_t i = 0; i < draft->nblocks && r == 0; i++)
         r = write_block(draft, i);
     return r;

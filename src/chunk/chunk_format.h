@@ -112,4 +112,14 @@ enum {
     CHUNK_DICT_MAX = 32768,
 };
 
+/* The record of sums, which framefs adds.  Format: framefs-format(7), "Sums". */
+enum {
+    CHUNK_SUMS_MAGIC_LEN = 4,
+    CHUNK_SUMS_COUNT_OFF = 4, /* number of blocks with a sum */
+    CHUNK_SUMS_HEAD_OFF = 8,
+    CHUNK_SUMS_BLOCKS_OFF = 16,
+    CHUNK_SUM_LEN = 8,
+};
+#define CHUNK_SUMS_MAGIC "sum\001"
+
 #endif

@@ -37,6 +37,7 @@ struct chunk_params {
     uint8_t filters_meta[CHUNK_NFILTERS];
     enum chunk_split split_mode;
     bool use_dict; /* make a dictionary, if the codec can use one */
+    bool sums;     /* leave room for sums of blocks, see chunk_sums.h */
     bool bodied;   /* write no special chunk that is only a header, because
                       frames do not hold them: zeros become blocks, NaNs a
                       repeated item */

@@ -91,6 +91,8 @@ struct file_stats {
                               larger than the cache, so that blocks are decoded
                               several times */
     uint64_t decoded_from; /* compressed size of `decoded`, in proportion */
+    uint64_t mismatches;   /* number of reads of blocks that did not match
+                              their sums */
     uint64_t written;      /* taken from writers */
     uint64_t encoded;      /* into chunks */
     uint64_t encoded_to;   /* compressed size of `encoded` */

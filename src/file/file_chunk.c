@@ -82,6 +82,12 @@ static void forget(void *arg)
     free(chunk);
 }
 
+static void count_mismatch(const struct file_fill *fill)
+{
+    if (fill->fault->mismatch)
+        counter_add(&fill->file->constant.context->counters.mismatches, 1);
+}
+
 static int describe(void *context, uint64_t chunk_no, bool writing,
                     struct cache_shape *shape)
 {
@@ -94,6 +100,7 @@ static int describe(void *context, uint64_t chunk_no, bool writing,
     list_init(&chunk->encoded.node);
     r = open_chunk(fill->file, chunk_no, chunk, fill->fault);
     if (r < 0) {
+        count_mismatch(fill);
         forget(chunk);
         return r;
     }
@@ -281,6 +288,8 @@ static int decode(void *context, const struct cache_shape *shape,
     codec_pool_put_decoder(codec_pool, decoder);
     if (r == 0)
         count_decoded(&fill->file->constant.context->counters, shape, run);
+    else
+        count_mismatch(fill);
     return r;
 }
 

@@ -37,6 +37,7 @@ int file_context_new(const struct file_options *options,
         nthreads = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
     context->nthreads = nthreads;
     context->view = options->view;
+    context->sums = options->sums;
     context->readahead =
         options->readahead < ahead_max ? options->readahead : ahead_max;
     context->cache_size = options->cache_size;
@@ -109,6 +110,7 @@ void file_context_stats(struct file_context *context, struct file_stats *out)
         .read = counter_get(&counters->read),
         .decoded = counter_get(&counters->decoded),
         .decoded_from = counter_get(&counters->decoded_from),
+        .mismatches = counter_get(&counters->mismatches),
         .wide_scans = counter_get(&counters->wide),
         .written = counter_get(&counters->written),
         .encoded = counter_get(&counters->encoded),

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chunk/chunk_sums.h"
+
 /* Limits for one read; gaps up to PIECE_GAP bytes are read over. */
 enum {
     PIECE_BLOCKS = 256,
@@ -146,8 +148,20 @@ struct decoding {
     struct fault *fault;
 };
 
+/* Does a block match its sum, if there is one? */
+static int check_block(const struct decoding *decoding, uint32_t block_no,
+                       const struct extent *extent, const uint8_t *bytes)
+{
+    const uint8_t *sums = decoding->source->sums;
+
+    if (!sums || chunk_sums_check_block(sums, block_no, bytes, extent->len))
+        return 0;
+    return fault_set_mismatch(decoding->fault, extent->off, block_no);
+}
+
 /*
- * Decode the blocks of a piece.
+ * Decode the blocks of a piece.  If `dst` is NULL, only compare them with their
+ * sums.
  *
  *  input  the bytes that were read, or the whole chunk if that is in memory
  */
@@ -162,12 +176,15 @@ static int decode_piece(const struct decoding *decoding,
         size_t off = whole ? extent->off : extent->input_off;
         const struct chunk_block block = { piece->first + i, input + off,
                                            first_block };
-        ssize_t n = chunk_decode_block(decoding->chunk, &block, dst,
-                                       decoding->decoder, decoding->fault);
+        ssize_t n = check_block(decoding, block.no, extent, block.src);
 
+        if (n == 0 && dst)
+            n = chunk_decode_block(decoding->chunk, &block, dst,
+                                   decoding->decoder, decoding->fault);
         if (n < 0)
             return (int)n;
-        dst += n;
+        if (dst)
+            dst += n;
     }
     return 0;
 }
@@ -192,6 +209,24 @@ static int read_and_decode(const struct decoding *decoding, struct piece *piece,
     return r;
 }
 
+/* Do the blocks of a run match their sums? */
+static int check_copy(const struct decoding *decoding,
+                      const struct blocks_run *run)
+{
+    const uint8_t *bytes = run->dst;
+    int r = 0;
+
+    for (uint32_t i = 0; i < run->n && r == 0; i++) {
+        struct extent extent = { 0 };
+
+        chunk_block_extent(decoding->chunk, run->first + i, &extent.off,
+                           &extent.len);
+        r = check_block(decoding, run->first + i, &extent, bytes);
+        bytes += extent.len;
+    }
+    return r;
+}
+
 /* Read stored bytes straight into `dst`, because they need no decoding. */
 static int read_copy(const struct decoding *decoding,
                      const struct blocks_run *run)
@@ -208,13 +243,13 @@ static int read_copy(const struct decoding *decoding,
     len = (size_t)last.off + last.len - start.off;
     if (source->bytes) {
         memcpy(run->dst, source->bytes + start.off, len);
-        return 0;
+        return check_copy(decoding, run);
     }
     r = store_object_read_at(source->object, source->off + start.off, run->dst,
                              len);
     if (r < 0)
         return blocks_read_error(r, start.off, decoding->fault);
-    return 0;
+    return check_copy(decoding, run);
 }
 
 /* Decode a run whose `first_block` is there if it is needed. */
@@ -253,6 +288,23 @@ static int decode_after_first(const struct decoding *decoding,
     if (r == 0)
         r = decode_run(decoding, &rest);
     free(first.dst);
+    return r;
+}
+
+int blocks_check(const struct blocks_source *source, const struct chunk *chunk,
+                 const struct blocks_run *run, struct chunk_decoder *decoder,
+                 struct fault *fault)
+{
+    const struct decoding decoding = { source, chunk, decoder, fault };
+    uint32_t done = 0;
+    struct piece piece;
+    int r = 0;
+
+    while (done < run->n && r == 0) {
+        gather_blocks(&piece, chunk, run->first + done, run->n - done);
+        r = read_and_decode(&decoding, &piece, NULL, NULL);
+        done += piece.n;
+    }
     return r;
 }
 

@@ -21,6 +21,7 @@ struct blocks_source {
     struct store_object *object;
     uint64_t off;         /* of the chunk in the object */
     const uint8_t *bytes; /* the whole chunk if it is in memory, else NULL */
+    const uint8_t *sums;  /* of its blocks, see chunk_sums.h; NULL: none */
 };
 
 /* The facts about a chunk before it is open. */
@@ -62,12 +63,18 @@ struct blocks_run {
  * 8 MiB at a time or one block.
  *
  * Returns 0, -ENOMEM, an error of chunk_decode_block(), or one of the store;
- * -EBADMSG if the object ends in a block.  Offsets of faults count from the
+ * -EBADMSG if the object ends in a block, or a block does not match its sum.  Offsets of faults count from the
  * start of the chunk.
  */
 int blocks_decode(const struct blocks_source *source, const struct chunk *chunk,
                   const struct blocks_run *run, struct chunk_decoder *decoder,
                   struct fault *fault);
+
+/* Read a run of blocks, and compare it with its sums, without decoding it.  `dst`
+   of the run is unused.  Errors as above. */
+int blocks_check(const struct blocks_source *source, const struct chunk *chunk,
+                 const struct blocks_run *run, struct chunk_decoder *decoder,
+                 struct fault *fault);
 
 /* The runs in which all blocks of a chunk are decoded, in order. */
 struct blocks_plan {

@@ -12,11 +12,6 @@
 #include "frame/frame_private.h"
 #include "frame/frame_source.h"
 
-enum {
-    FRAME_END_LEN = 128, /* end of the frame: holds most trailers, and the
-                            stamp */
-};
-
 /* Open the frame's file, which is the object "" or the index file of a
    directory. */
 static int open_object(struct frame *frame, struct fault *fault)
@@ -105,155 +100,6 @@ int frame_read_claim(struct store *store, uint64_t base, struct frame_info *out,
     return r;
 }
 
-static int parse_trailer(struct frame *frame, const uint8_t *end,
-                         struct fault *fault)
-{
-    int r =
-        frame_header_trailer_len(&frame->info, end, &frame->trailer_len, fault);
-
-    if (r < 0) {
-        fault->off += frame->base;
-        frame_fault_name(frame, fault);
-    }
-    return r;
-}
-
-/* First and last bytes behind the chunks, as read. */
-struct ends {
-    uint8_t end[FRAME_END_LEN]; /* end of the frame; `end_len` bytes */
-    size_t end_len;
-    uint8_t head[INDEX_HEAD_LEN]; /* start of the index; `head_len` bytes */
-    size_t head_len;
-};
-
-static int open_index(struct frame *frame, const struct ends *ends,
-                      struct fault *fault)
-{
-    uint64_t off = frame_index_off(&frame->info);
-    uint64_t end = frame->info.frame_len - frame->trailer_len;
-    const struct index_source source = {
-        .object = frame->object,
-        .off = frame->base + off,
-        .end = frame->base + end,
-        .head = ends->head,
-        .head_len = ends->head_len,
-    };
-    uint64_t nentries;
-    int r;
-
-    if (off > end)
-        return frame_fault(frame, -EBADMSG, frame->base + FRAME_CBYTES_OFF,
-                           "cbytes leaves no room for the index", fault);
-    r = index_open(&source, &frame->index, fault);
-    if (r < 0) {
-        frame_fault_name(frame, fault);
-        return r;
-    }
-    nentries = index_nentries(frame->index);
-    if (frame->info.chunksize == 0)
-        frame->info.nchunks = nentries;
-    if (nentries != frame->info.nchunks)
-        return frame_fault(frame, -EBADMSG, frame->base + off,
-                           "the index has not one entry for each chunk", fault);
-    return 0;
-}
-
-void frame_watch_state(const struct frame *frame, struct watch *watch)
-{
-    const struct watch_state state = {
-        .header = frame->header,
-        .len = frame->header_len,
-        .stamp_off = frame->stamp_off,
-        .stamp = frame->stamp,
-    };
-
-    watch_set(watch, &state, &frame->stat);
-}
-
-/* Read both in one call, the end before the index, because the end holds the
-   stamp. */
-static int read_bytes(struct frame *frame, struct ends *ends,
-                      struct fault *fault)
-{
-    const struct frame_info *info = &frame->info;
-    uint64_t off = info->nbytes > 0 ? frame_index_off(info) : info->header_len;
-    uint64_t rest;
-    struct store_range ranges[2];
-
-    if (off > info->frame_len)
-        return frame_fault(frame, -EBADMSG, frame->base + FRAME_CBYTES_OFF,
-                           "cbytes is larger than the frame", fault);
-    rest = info->frame_len - off;
-    ends->end_len = rest < sizeof(ends->end) ? (size_t)rest : sizeof(ends->end);
-    ends->head_len =
-        rest < sizeof(ends->head) ? (size_t)rest : sizeof(ends->head);
-    ranges[0] =
-        (struct store_range){ frame->base + info->frame_len - ends->end_len,
-                              ends->end_len, ends->end };
-    ranges[1] =
-        (struct store_range){ frame->base + off, ends->head_len, ends->head };
-    return frame_read_ranges(frame, ranges, info->nbytes > 0 ? 2 : 1, fault);
-}
-
-static int parse_end(struct frame *frame, const struct ends *ends,
-                     struct fault *fault)
-{
-    if (frame->info.format == FRAME_FORMAT_A)
-        return 0;
-    if (ends->end_len < FRAME_TRAILER_END_LEN)
-        return frame_fault(frame, -EBADMSG, frame->base + FRAME_LEN_OFF,
-                           "the frame has no room for a trailer", fault);
-    return parse_trailer(
-        frame, ends->end + ends->end_len - FRAME_TRAILER_END_LEN, fault);
-}
-
-/*
- * Find the bytes that tell this state from others with the same header.  If
- * framefs wrote the frame, they are its stamp; otherwise they are the end of
- * the index, or whatever another program left there.
- */
-static int find_stamp(struct frame *frame, const struct ends *ends,
-                      struct fault *fault)
-{
-    const struct frame_info *info = &frame->info;
-    uint64_t end = info->frame_len - frame->trailer_len;
-    size_t behind = frame->trailer_len + FRAME_STAMP_LEN;
-    int r = 0;
-
-    if (info->nbytes == 0 || frame_index_off(info) + FRAME_STAMP_LEN > end)
-        return 0;
-    frame->stamp_off = end - FRAME_STAMP_LEN;
-    if (behind > ends->end_len)
-        r = frame_read_at(frame, frame->base + frame->stamp_off, frame->stamp,
-                          FRAME_STAMP_LEN, fault);
-    else
-        memcpy(frame->stamp, ends->end + ends->end_len - behind,
-               FRAME_STAMP_LEN);
-    if (r == 0 &&
-        memcmp(frame->stamp, FRAME_STAMP_MAGIC, FRAME_STAMP_MAGIC_LEN) == 0)
-        frame->stamp_number = load_le64(frame->stamp + FRAME_STAMP_MAGIC_LEN);
-    return r;
-}
-
-/* Read the bytes behind the chunks.  Once the stamp is known, the watch can
-   tell whether another state has replaced this one. */
-static int read_ends(struct frame *frame, struct fault *fault)
-{
-    struct ends ends;
-    int r = read_bytes(frame, &ends, fault);
-
-    if (r == 0)
-        r = parse_end(frame, &ends, fault);
-    if (r == 0)
-        r = find_stamp(frame, &ends, fault);
-    if (r < 0)
-        return r;
-    frame_watch_state(frame, frame->watch);
-    if (frame->info.nbytes == 0)
-        return 0;
-    return open_index(frame, &ends, fault);
-}
-
 /* Has the short last chunk been moved, so that a full one is last?  The header
    does not say.  Format: frame.md, 6. */
 static bool last_chunk_is_full(struct frame *frame)
@@ -275,6 +121,8 @@ bool frame_chunks_differ(struct frame *frame)
 
     if (info->nchunks == 0)
         return false;
+    if (frame->sums)
+        return frame->sums->ngroups > 0;
     if (info->chunksize == 0)
         return true;
     return info->nchunks > 1 && info->nbytes % info->chunksize != 0 &&
@@ -325,15 +173,16 @@ static bool info_uses_shape(const struct frame_info *info)
     return chunk_uses_shape(&header);
 }
 
-static int try_open(struct store *store, uint64_t base, struct frame **out,
-                    struct fault *fault)
+static int try_open(struct store *store, uint64_t base, bool unchecked,
+                    struct frame **out, struct fault *fault)
 {
     struct frame *frame = NULL;
     int r = frame_open_header(store, base, &frame, fault);
 
     if (r < 0)
         return r;
-    r = read_ends(frame, fault);
+    frame->unchecked = unchecked;
+    r = frame_read_ends(frame, fault);
     if (r == 0 && info_uses_shape(&frame->info))
         r = array_meta_read_block(frame, &frame->info.block, fault);
     if (r == 0 && frame_chunks_differ(frame)) {
@@ -352,16 +201,28 @@ static int try_open(struct store *store, uint64_t base, struct frame **out,
     return 0;
 }
 
-int frame_open(struct store *store, uint64_t base, struct frame **out,
-               struct fault *fault)
+static int open_newest(struct store *store, uint64_t base, bool unchecked,
+                       struct frame **out, struct fault *fault)
 {
     struct retry retry = RETRY_REPLACED;
     int r;
 
     do
-        r = try_open(store, base, out, fault);
+        r = try_open(store, base, unchecked, out, fault);
     while (r == -ESTALE && retry_wait(&retry));
     return r;
+}
+
+int frame_open(struct store *store, uint64_t base, struct frame **out,
+               struct fault *fault)
+{
+    return open_newest(store, base, false, out, fault);
+}
+
+int frame_open_unchecked(struct store *store, uint64_t base, struct frame **out,
+                         struct fault *fault)
+{
+    return open_newest(store, base, true, out, fault);
 }
 
 void frame_close(struct frame *frame)
@@ -373,6 +234,7 @@ void frame_close(struct frame *frame)
     if (frame->keys)
         frame_keys_fini(frame->keys);
     free(frame->keys);
+    frame_sums_free(frame->sums);
     watch_free(frame->watch);
     store_object_close(frame->object);
     store_close(frame->store);

@@ -110,6 +110,12 @@ struct frame;
 int frame_open(struct store *store, uint64_t base, struct frame **out,
                struct fault *fault);
 
+/* The same, but without a look at the sums that framefs may have stored with
+   the frame, for a user who wants to see what is damaged as far as it can be
+   decoded. */
+int frame_open_unchecked(struct store *store, uint64_t base, struct frame **out,
+                         struct fault *fault);
+
 /*
  * Open only the header, which is enough for frame_get_info(), frame_get_stat()
  * and the fixed metalayers.  The caller must not use such a frame for anything
@@ -259,6 +265,7 @@ struct frame_chunk {
     size_t pattern_len;        /* a multiple of the item's size */
     size_t footprint;          /* bytes of memory that the chunk takes up */
     const struct chunk *chunk; /* NULL if only the index knows the chunk */
+    bool summed;               /* its bytes are compared with their sums */
 };
 
 /*
@@ -308,6 +315,20 @@ int frame_chunk_bytes(struct frame *frame, uint64_t chunk_no,
 int frame_chunk_decode(struct frame *frame, const struct frame_chunk *chunk,
                        const struct blocks_run *run,
                        struct chunk_decoder *decoder, struct fault *fault);
+
+/*
+ * Compare a run of blocks with its sums, without decoding it.  `run->dst` is
+ * unused, and the chunk has sums.
+ *
+ * Errors as above.
+ */
+int frame_chunk_check(struct frame *frame, const struct frame_chunk *chunk,
+                      const struct blocks_run *run,
+                      struct chunk_decoder *decoder, struct fault *fault);
+
+/* Compare a whole chunk with its sums, if it has any.  Errors as above. */
+int frame_chunk_check_all(struct frame *frame, uint64_t chunk_no,
+                          struct fault *fault);
 
 /*
  * Read and decode a whole chunk.

@@ -3,12 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cpu.h"
+#include "base/size.h"
+#include "chunk/chunk_sums.h"
 #include "frame/array_meta.h"
-#include "frame/blocks.h"
+#include "frame/frame_chunk_private.h"
 #include "frame/frame_pattern.h"
-#include "frame/frame_private.h"
-#include "frame/frame_source.h"
 
 /* Number of bytes that are read to open a chunk; they usually suffice. */
 enum {
@@ -17,15 +16,17 @@ enum {
     PATTERN_PART = 16,  /* or this fraction of its chunk if that is more */
 };
 
-/* A chunk and the memory that it owns. */
-struct open_chunk {
-    struct frame_chunk pub;     /* first, so that the structs convert to each
-                                   other */
-    struct frame_source source; /* closed; kept to locate faults */
-    struct chunk *chunk;        /* NULL if only the index knows the chunk */
-    uint8_t *bytes;             /* the whole chunk if it is short, else NULL */
-    uint8_t *pattern;           /* NULL if the pattern is shared */
-};
+/* Free what was learnt of a chunk. */
+static void clear(struct open_chunk *chunk)
+{
+    chunk_close(chunk->chunk);
+    free(chunk->bytes);
+    free(chunk->pattern);
+    free(chunk->sums);
+    chunk->chunk = NULL;
+    chunk->bytes = chunk->pattern = chunk->sums = NULL;
+    chunk->pub.footprint = sizeof(*chunk);
+}
 
 /* A chunk that is being opened. */
 struct opening {
@@ -34,6 +35,10 @@ struct opening {
     struct chunk_header header;
     uint8_t prefix[PREFIX_LEN];
     size_t prefix_len;
+    uint8_t *long_head;  /* longer first bytes; NULL: the prefix suffices */
+    const uint8_t *head; /* the prefix, or the longer ones */
+    size_t head_len;
+    bool summed; /* the chunk must match its sums */
 };
 
 static int open_special(const struct frame *frame, struct open_chunk *chunk,
@@ -65,6 +70,32 @@ static int read_prefix(struct opening *opening, struct fault *fault)
         source->avail < PREFIX_LEN ? (size_t)source->avail : PREFIX_LEN;
     r = store_object_read_at(source->object, source->off, opening->prefix,
                              opening->prefix_len);
+    opening->head = opening->prefix;
+    opening->head_len = opening->prefix_len;
+    return r < 0 ? blocks_read_error(r, 0, fault) : 0;
+}
+
+/* If the head of a chunk with sums does not fit into the prefix, read it whole,
+   and the sums that may follow it. */
+static int read_long_head(struct opening *opening, struct fault *fault)
+{
+    const struct frame_source *source = &opening->source;
+    size_t need =
+        chunk_head_len(&opening->header) + chunk_sums_len(&opening->header);
+    int r;
+
+    if (need > source->avail)
+        need = (size_t)source->avail;
+    if (!opening->summed || need <= opening->prefix_len ||
+        opening->header.kind == CHUNK_COPY)
+        return 0;
+    opening->long_head = malloc(need);
+    if (!opening->long_head)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    opening->head = opening->long_head;
+    opening->head_len = need;
+    r = store_object_read_at(source->object, source->off, opening->long_head,
+                             need);
     return r < 0 ? blocks_read_error(r, 0, fault) : 0;
 }
 
@@ -108,8 +139,8 @@ static int open_head(const struct opening *opening, struct open_chunk *chunk,
     const struct blocks_head head = {
         .header = &opening->header,
         .items = &items,
-        .bytes = opening->prefix,
-        .len = opening->prefix_len,
+        .bytes = opening->head,
+        .len = opening->head_len,
     };
     int r = read_items(opening, &items, fault);
 
@@ -118,15 +149,73 @@ static int open_head(const struct opening *opening, struct open_chunk *chunk,
     return blocks_open_chunk(&source, &head, &chunk->chunk, fault);
 }
 
+static int read_record(const struct opening *opening,
+                       const struct chunk_sums_place *place, uint8_t *record,
+                       struct fault *fault)
+{
+    const struct frame_source *source = &opening->source;
+    int r;
+
+    if (size_within(place->off, place->len, opening->head_len)) {
+        memcpy(record, opening->head + place->off, place->len);
+        return 0;
+    }
+    r = store_object_read_at(source->object, source->off + place->off, record,
+                             place->len);
+    return r < 0 ? blocks_read_error(r, place->off, fault) : 0;
+}
+
+/* Read the sums, and compare the head of the chunk with them. */
+static int open_sums(const struct opening *opening, struct open_chunk *chunk,
+                     struct fault *fault)
+{
+    struct chunk_sums_place place;
+    int r;
+
+    if (!opening->summed)
+        return 0;
+    if (!chunk_sums_find(chunk->chunk, &place) ||
+        !size_within(place.off, place.len, opening->source.avail))
+        return fault_set_mismatch(fault, 0, -1);
+    chunk->pub.summed = true;
+    chunk->sums = malloc(place.len);
+    if (!chunk->sums)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    chunk->pub.footprint += place.len;
+    r = read_record(opening, &place, chunk->sums, fault);
+    if (r == 0 &&
+        !chunk_sums_check_head(
+            chunk->chunk, opening->head,
+            frame_place_no(opening->frame, &chunk->pub.entry), chunk->sums))
+        r = fault_set_mismatch(fault, 0, -1);
+    return r;
+}
+
+/* Do all blocks of a chunk in memory match their sums? */
+static bool are_right(const struct open_chunk *chunk, const uint8_t *bytes)
+{
+    for (uint32_t i = 0; chunk->sums && i < chunk->pub.nblocks; i++) {
+        uint32_t off;
+        uint32_t len;
+
+        chunk_block_extent(chunk->chunk, i, &off, &len);
+        if (!chunk_sums_check_block(chunk_sums_blocks(chunk->sums), i,
+                                    bytes + off, len))
+            return false;
+    }
+    return true;
+}
+
 /* Keep the bytes of a chunk that was read whole, so that decoding reads nothing
-   again. */
+   again; but not if they are wrong, because they may be right later. */
 static int keep_bytes(const struct opening *opening, struct open_chunk *chunk,
                       struct fault *fault)
 {
     uint32_t cbytes = opening->header.cbytes;
 
     if (cbytes > opening->prefix_len ||
-        !chunk_kind_has_blocks(opening->header.kind))
+        !chunk_kind_has_blocks(opening->header.kind) ||
+        !are_right(chunk, opening->prefix))
         return 0;
     chunk->bytes = malloc(cbytes);
     if (!chunk->bytes)
@@ -202,7 +291,11 @@ static int open_stored(struct opening *opening, struct open_chunk *chunk,
     if (r == 0)
         r = check_header(opening, &pub->span, fault);
     if (r == 0)
+        r = read_long_head(opening, fault);
+    if (r == 0)
         r = open_head(opening, chunk, fault);
+    if (r == 0)
+        r = open_sums(opening, chunk, fault);
     if (r < 0)
         return r;
 
@@ -221,13 +314,22 @@ static int open_source(struct frame *frame, struct open_chunk *chunk,
                        struct fault *fault)
 {
     const struct frame_span *span = &chunk->pub.span;
-    struct opening opening = { .frame = frame };
+    struct chunk_settling settling = { 0 };
+    struct opening opening = {
+        .frame = frame,
+        .summed = frame_chunk_has_sums(frame, &chunk->pub.entry),
+    };
     int r = frame_source_open(frame, span->chunk_no, &chunk->pub.entry,
                               &opening.source, fault);
 
     if (r < 0)
         return r;
-    r = open_stored(&opening, chunk, fault);
+    do {
+        clear(chunk);
+        r = open_stored(&opening, chunk, fault);
+        free(opening.long_head);
+        opening.long_head = NULL;
+    } while (frame_chunk_settle(opening.source.object, r, &settling, fault));
     if (r < 0)
         frame_source_fault(&opening.source, span->chunk_no, r, fault);
     r = frame_check_kept(frame, r, fault);
@@ -246,7 +348,7 @@ int frame_chunk_open(struct frame *frame, uint64_t chunk_no,
     if (!chunk)
         return fault_set(fault, -ENOMEM, 0, NULL);
     pub = &chunk->pub;
-    pub->footprint = sizeof(*chunk);
+    clear(chunk);
     r = frame_span_of(frame, chunk_no, &pub->span, fault);
     if (r == 0)
         r = frame_get_entry(frame, chunk_no, &pub->entry, fault);
@@ -267,76 +369,6 @@ void frame_chunk_close(struct frame_chunk *chunk)
 
     if (!open)
         return;
-    chunk_close(open->chunk);
-    free(open->bytes);
-    free(open->pattern);
+    clear(open);
     free(open);
-}
-
-int frame_chunk_decode(struct frame *frame, const struct frame_chunk *chunk,
-                       const struct blocks_run *run,
-                       struct chunk_decoder *decoder, struct fault *fault)
-{
-    const struct open_chunk *open = (const struct open_chunk *)chunk;
-    uint64_t chunk_no = chunk->span.chunk_no;
-    struct frame_source source = open->source;
-    struct blocks_source from = { .bytes = open->bytes };
-    int r;
-
-    if (!open->bytes) {
-        r = frame_source_open(frame, chunk_no, &chunk->entry, &source, fault);
-        if (r < 0)
-            return r;
-        from.object = source.object;
-        from.off = source.off;
-    }
-    r = blocks_decode(&from, chunk->chunk, run, decoder, fault);
-    if (r < 0)
-        frame_source_fault(&source, chunk_no, r, fault);
-    if (open->bytes)
-        return r;
-    frame_source_close(frame, &source);
-    return frame_check_kept(frame, r, fault);
-}
-
-/* Decode a chunk, or repeat its pattern. */
-static int read_whole(struct frame *frame, const struct frame_chunk *chunk,
-                      uint8_t *dst, struct fault *fault)
-{
-    const struct blocks_run all = { .n = chunk->nblocks, .dst = dst };
-    struct chunk_decoder *decoder;
-    uint32_t nbytes = chunk->span.nbytes;
-    int r;
-
-    if (chunk->nblocks == 0) {
-        for (uint32_t done = 0; done < nbytes;) {
-            size_t n = nbytes - done < chunk->pattern_len ? nbytes - done
-                                                          : chunk->pattern_len;
-
-            memcpy(dst + done, chunk->pattern, n);
-            done += (uint32_t)n;
-        }
-        return 0;
-    }
-    r = chunk_decoder_new(cpu_features(), &decoder);
-    if (r < 0)
-        return fault_set(fault, r, 0, NULL);
-    r = frame_chunk_decode(frame, chunk, &all, decoder, fault);
-    chunk_decoder_free(decoder);
-    return r;
-}
-
-int frame_chunk_read(struct frame *frame, uint64_t chunk_no, uint8_t *dst,
-                     size_t len, struct fault *fault)
-{
-    struct frame_chunk *chunk;
-    int r = frame_chunk_open(frame, chunk_no, &chunk, fault);
-
-    if (r < 0)
-        return r;
-    r = chunk->span.nbytes == len
-            ? read_whole(frame, chunk, dst, fault)
-            : fault_set(fault, -EBADMSG, 0, "chunk has another size");
-    frame_chunk_close(chunk);
-    return r;
 }

@@ -117,6 +117,21 @@ int frame_get_entry(struct frame *frame, uint64_t chunk_no,
     return frame_parse_entry(frame, chunk_no, raw, out, fault);
 }
 
+uint64_t frame_place_no(const struct frame *frame,
+                        const struct frame_entry *entry)
+{
+    return frame->info.sparse
+               ? entry->place
+               : entry->place - frame->base - frame->info.header_len;
+}
+
+bool frame_chunk_has_sums(const struct frame *frame,
+                          const struct frame_entry *entry)
+{
+    return frame->sums && !frame->unchecked && !entry->special &&
+           frame_sums_have(frame->sums, frame_place_no(frame, entry));
+}
+
 uint64_t frame_special_run(struct frame *frame, uint64_t first,
                            struct frame_entry *out)
 {

@@ -76,6 +76,11 @@ enum {
     FRAME_TRAILER_LEN_OFF = 1,
     FRAME_TRAILER_MIN = 25,
     FRAME_TRAILER_VERSION = 1,
+    FRAME_FINGERPRINT_TYPE_OFF = 6, /* from the marker of the length */
+    FRAME_FINGERPRINT_OFF = 7,
+    FRAME_FINGERPRINT_LEN = 16,
+    FRAME_FINGERPRINT_NONE = 0,
+    FRAME_FINGERPRINT_128 = 3,
 };
 
 /*
@@ -126,5 +131,20 @@ enum {
     FRAME_STAMP_MAGIC_LEN = 8,
 };
 #define FRAME_STAMP_MAGIC "framefs\001"
+
+/* The guard, which framefs writes between index and stamp, and the fingerprint.
+   Format: framefs-format(7), "Sums". */
+enum {
+    FRAME_GUARD_MAGIC_LEN = 8,
+    FRAME_GUARD_COUNT_OFF = 8, /* number of runs */
+    FRAME_GUARD_NGROUPS_OFF = 16,
+    FRAME_GUARD_RUNS_OFF = 24,
+    FRAME_GUARD_RUN_LEN = 16,
+    FRAME_GUARD_SIZES_LEN = 8, /* of the sum of sizes of a group of chunks */
+    FRAME_GUARD_GROUP = 1024,  /* chunks */
+    FRAME_GUARD_LEN_MAX = 16 << 20,
+    FRAME_FINGERPRINT_NFIELDS = 6, /* of the header, 8 bytes each */
+};
+#define FRAME_GUARD_MAGIC "b2guard\001"
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "chunk/chunk_format.h"
 #include "frame/frame_private.h"
 
 enum {
@@ -99,14 +100,57 @@ static uint64_t fnv(uint64_t hash, const uint8_t *bytes, size_t len)
     return hash;
 }
 
+/* Bytes of a chunk that do not count. */
+struct gap {
+    uint64_t off;
+    uint64_t end;
+};
+
+/* Find the gap between the head of a chunk and its first block. */
+static struct gap find_gap(const uint8_t *chunk, size_t len)
+{
+    struct chunk_header header;
+    struct fault ignored;
+    struct gap gap = { 0 };
+
+    if (chunk_header_parse(chunk, len, &header, &ignored) < 0 ||
+        header.kind != CHUNK_BLOCKS ||
+        len < (size_t)header.header_len + CHUNK_BSTART_LEN)
+        return gap;
+    gap.off = header.header_len + (uint64_t)header.nblocks * CHUNK_BSTART_LEN;
+    gap.end = load_le32(chunk + header.header_len);
+    if (header.has_dict && gap.off + CHUNK_DICT_PREFIX_LEN <= FRAME_KEYS_END &&
+        gap.off + CHUNK_DICT_PREFIX_LEN <= len)
+        gap.off += CHUNK_DICT_PREFIX_LEN + (uint64_t)load_le32(chunk + gap.off);
+    return gap;
+}
+
+/* Add bytes that lie at `off` of a chunk. */
+static uint64_t fnv_part(uint64_t hash, const uint8_t *bytes, size_t len,
+                         uint64_t off, const struct gap *gap)
+{
+    static const uint8_t zero = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        bool counts = off + i < gap->off || off + i >= gap->end;
+
+        hash = fnv(hash, counts ? &bytes[i] : &zero, 1);
+    }
+    return hash;
+}
+
 uint64_t frame_keys_check(const uint8_t *chunk, size_t len)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    struct gap gap = find_gap(chunk, len);
+    uint64_t last;
 
-    if (len <= 2 * FRAME_KEYS_END)
-        return fnv(hash, chunk, len);
-    hash = fnv(hash, chunk, FRAME_KEYS_END);
-    return fnv(hash, chunk + len - FRAME_KEYS_END, FRAME_KEYS_END);
+    if (len < 2 * FRAME_KEYS_END)
+        return fnv_part(hash, chunk, len, 0, &gap);
+    last = load_le32(chunk + CHUNK_OFF_CBYTES) - (uint64_t)FRAME_KEYS_END;
+    hash = fnv_part(hash, chunk, FRAME_KEYS_END, 0, &gap);
+    return fnv_part(hash, chunk + len - FRAME_KEYS_END, FRAME_KEYS_END, last,
+                    &gap);
 }
 
 uint64_t frame_keys_check_special(enum chunk_kind kind)

@@ -65,7 +65,11 @@ int frame_keys_find(const struct frame_keys *keys, uint64_t key,
 
 /*
  * The check of a stored chunk: the hash FNV-1a, of 64 bits, of all its bytes if
- * they are at most 2 KiB, else of the first and the last 1 KiB.
+ * they are at most 2 KiB, else of the first and the last 1 KiB.  Bytes between
+ * the head and the first block count as zeros, because these are sums, which
+ * change with the place of the chunk.
+ *
+ *  chunk  the chunk, or if it is longer than 2 KiB, perhaps only these parts
  */
 uint64_t frame_keys_check(const uint8_t *chunk, size_t len);
 

@@ -5,6 +5,7 @@
 #include "frame/frame.h"
 #include "frame/frame_header.h"
 #include "frame/frame_keys.h"
+#include "frame/frame_sums.h"
 #include "frame/frame_walk.h"
 #include "frame/generation.h"
 #include "frame/index.h"
@@ -20,6 +21,8 @@ struct frame {
     uint64_t base; /* of the frame in its file */
     struct frame_info info;
     uint32_t trailer_len;    /* 0: layout A, which has none */
+    struct frame_sums *sums; /* NULL if none are in force */
+    bool unchecked;          /* the sums of chunks do not matter */
     struct index *index;     /* NULL if there are no chunks */
     struct frame_walk *walk; /* NULL if positions follow from the chunksize */
 
@@ -58,6 +61,14 @@ int frame_fault(const struct frame *frame, int error, uint64_t off,
  */
 int frame_check_kept(const struct frame *frame, int r, struct fault *fault);
 
+/*
+ * Read what lies behind the chunks of a frame whose header is known: find the
+ * stamp and the sums, and open the index.  Once the stamp is known, the watch
+ * can tell whether another state has replaced this one.  Errors as
+ * frame_open().
+ */
+int frame_read_ends(struct frame *frame, struct fault *fault);
+
 /* Make `watch` watch for the state of this frame. */
 void frame_watch_state(const struct frame *frame, struct watch *watch);
 
@@ -94,6 +105,15 @@ int64_t frame_special_entry(enum chunk_kind kind);
 /* Convert a raw entry of layout E to the form that this library writes for the
    same meaning. */
 int64_t frame_plain_entry(int64_t raw);
+
+/* The number that stands for the place of a stored chunk in its sums: the offset
+   in the index, or the id of the file. */
+uint64_t frame_place_no(const struct frame *frame,
+                        const struct frame_entry *entry);
+
+/* Must a stored chunk match its sums? */
+bool frame_chunk_has_sums(const struct frame *frame,
+                          const struct frame_entry *entry);
 
 /* Do chunks differ in size, so that only a walk finds their positions?  Reads
    the last chunk's header if the frame's header leaves that open. */

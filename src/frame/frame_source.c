@@ -9,6 +9,7 @@
 
 #include "base/identity.h"
 #include "chunk/chunk_format.h"
+#include "chunk/chunk_sums.h"
 #include "frame/blocks.h"
 #include "frame/frame_private.h"
 
@@ -159,6 +160,7 @@ static int check_sizes(const struct chunk_header *header, uint64_t avail,
     *out = (struct frame_sizes){
         .nbytes = header->nbytes,
         .cbytes = header->cbytes,
+        .sums_len = chunk_sums_len_behind(header),
         .header_len = header->header_len,
     };
     return 0;
@@ -171,6 +173,16 @@ static int parse_sizes(const uint8_t *head, uint64_t avail,
     int r = chunk_header_parse(head, head_len(avail), &header, fault);
 
     return r < 0 ? r : check_sizes(&header, avail, out, fault);
+}
+
+/* Nothing lies behind a chunk that has no sums. */
+static void drop_sums(const struct frame *frame,
+                      const struct frame_entry *entry,
+                      struct frame_sizes *sizes)
+{
+    if (!frame->sums ||
+        !frame_sums_have(frame->sums, frame_place_no(frame, entry)))
+        sizes->sums_len = 0;
 }
 
 int frame_source_sizes(struct frame *frame, uint64_t chunk_no,
@@ -189,6 +201,7 @@ int frame_source_sizes(struct frame *frame, uint64_t chunk_no,
     frame_source_close(frame, &source);
     if (r < 0)
         return frame_source_fault(&source, chunk_no, r, fault);
+    drop_sums(frame, entry, out);
     return 0;
 }
 
@@ -240,9 +253,11 @@ static int contiguous_sizes_of(struct frame *frame,
         return fault_set(fault, -ENOMEM, 0, NULL);
     r = read_heads(frame, entries, n, heads, fault);
     for (size_t i = 0; i < n && r == 0; i++)
-        if (!entries[i].special)
+        if (!entries[i].special) {
             sizes[i].error = parse_sizes(
                 heads->bytes[i], end - entries[i].place, &sizes[i], &ignored);
+            drop_sums(frame, &entries[i], &sizes[i]);
+        }
     free(heads);
     return r;
 }

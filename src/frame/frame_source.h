@@ -51,6 +51,7 @@ struct frame_sizes {
     int error; /* reason why the header cannot be read, or 0 */
     uint32_t nbytes;
     uint32_t cbytes;
+    uint32_t sums_len;  /* of sums that lie behind the chunk */
     uint8_t header_len; /* 16 or 32 */
 };
 

@@ -8,6 +8,8 @@
 #include "frame/frame_private.h"
 #include "frame/walk_group.h"
 
+_Static_assert((int)WALK_GROUP == (int)FRAME_GUARD_GROUP, "groups have sums");
+
 enum {
     WALK_SLOTS = 8 /* groups whose sizes are kept */
 };
@@ -99,6 +101,17 @@ static int find_special_nbytes(struct frame_walk *walk, uint32_t *out,
     return 0;
 }
 
+/* Compare the sizes with their sum, if there is one. */
+static int check_group(const struct frame *frame, const struct group *group,
+                       struct fault *fault)
+{
+    if (!frame->sums || frame->unchecked ||
+        frame_sums_check_sizes(frame->sums, group->no, group->nbytes, group->n))
+        return 0;
+    return frame_fault(frame, -EBADMSG, frame->base + FRAME_NBYTES_OFF,
+                       "the sizes of the chunks do not match their sum", fault);
+}
+
 /* Read all sizes of a group. */
 static int load_group(struct frame_walk *walk, uint64_t group_no,
                       struct group *out, struct walk_tally *tally,
@@ -122,6 +135,7 @@ static int load_group(struct frame_walk *walk, uint64_t group_no,
                                  : reading->sizes[i].nbytes;
         *tally = reading->tally;
         tally->nbytes += tally->nspecial * special_nbytes;
+        r = check_group(walk->frame, out, fault);
     }
     free(reading);
     return r;

@@ -12,6 +12,7 @@
 #include "base/size.h"
 #include "chunk/chunk.h"
 #include "chunk/chunk_format.h"
+#include "chunk/chunk_sums.h"
 #include "chunk/codec.h"
 #include "chunk/filter.h"
 #include "frame/blocks.h"
@@ -19,8 +20,7 @@
 
 enum {
     INDEX_UNIT_MAX = 8 << 20,   /* largest block that is decoded */
-    INDEX_COPY_UNIT = 16 << 10, /* bytes read at a time if the index is stored
-                                   uncompressed */
+    INDEX_COPY_UNIT = 16 << 10, /* bytes read at a time if it is a copy */
     INDEX_KEPT_BYTES = 1 << 20, /* of decoded units; or one unit, if that is
                                    larger */
     INDEX_SLOTS = 8,
@@ -28,6 +28,7 @@ enum {
                                say */
 };
 
+static const char what_mismatch[] = "the index does not match its sums";
 /* Decoded bytes of the index. */
 struct slot {
     uint8_t *bytes; /* NULL: free */
@@ -46,6 +47,7 @@ struct index {
     uint32_t unit;        /* bytes decoded at a time; the last may be shorter */
     uint8_t *first_block; /* NULL if decoding does not need it */
     unsigned nslots;
+    uint8_t *sums; /* the record of its sums; NULL: none */
 
     /* Guarded by `lock`. */
     pthread_mutex_t lock;
@@ -110,6 +112,7 @@ static int decode_block(struct index *index, uint64_t unit_no, uint8_t *dst,
     const struct blocks_source source = {
         .object = index->object,
         .off = index->off,
+        .sums = index->sums ? chunk_sums_blocks(index->sums) : NULL,
     };
     const struct blocks_run run = {
         .first = (uint32_t)unit_no,
@@ -124,6 +127,8 @@ static int decode_block(struct index *index, uint64_t unit_no, uint8_t *dst,
         return fault_set(fault, -ENOMEM, 0, NULL);
     r = blocks_decode(&source, index->chunk, &run, decoder, fault);
     put_decoder(index, decoder);
+    if (r < 0 && fault->mismatch)
+        fault_set(fault, r, fault->off, what_mismatch);
     return r;
 }
 
@@ -133,7 +138,7 @@ static int load_unit(struct index *index, uint64_t unit_no, uint8_t *dst,
     uint64_t off;
     int r;
 
-    if (index->header->kind != CHUNK_COPY) {
+    if (index->header->kind != CHUNK_COPY || index->sums) {
         r = decode_block(index, unit_no, dst, fault);
         if (r < 0)
             fault->off += index->off;
@@ -258,6 +263,14 @@ int index_read(struct index *index, uint64_t first, size_t n, int64_t *entries,
     return 0;
 }
 
+static bool is_right(const struct index *index, uint32_t block_no,
+                     const uint8_t *bytes, size_t len)
+{
+    return !index->sums ||
+           chunk_sums_check_block(chunk_sums_blocks(index->sums), block_no,
+                                  bytes, len);
+}
+
 /* Is each block stored as one stream for each byte of an entry? */
 static bool has_planes(const struct chunk_header *header)
 {
@@ -284,7 +297,7 @@ size_t index_read_block(struct index *index, uint64_t block_no,
     if (len > cap ||
         store_object_read_at(index->object, index->off + off, dst, len) < 0)
         return 0;
-    return len;
+    return is_right(index, (uint32_t)block_no, dst, len) ? len : 0;
 }
 
 /* Is each plane of a block one repeated byte?  Format: chunk.md, 6. */
@@ -317,10 +330,11 @@ static bool is_run(struct index *index, uint32_t block_no, uint64_t *entry)
     uint32_t len;
 
     chunk_block_extent(index->chunk, block_no, &off, &len);
-    if (len > sizeof(bytes))
-        len = sizeof(bytes);
+    if (len > sizeof(bytes)) /* the sum is that of all bytes */
+        len = index->sums ? 0 : (uint32_t)sizeof(bytes);
     return store_object_read_at(index->object, index->off + off, bytes, len) ==
                0 &&
+           is_right(index, block_no, bytes, len) &&
            parse_runs(bytes, len, entry);
 }
 
@@ -390,21 +404,59 @@ static int keep_first_block(struct index *index, struct fault *fault)
     return decode_block(index, 0, index->first_block, fault);
 }
 
-static int open_index(struct index *index, uint64_t avail, const uint8_t *head,
-                      size_t head_len, struct fault *fault)
+/* Compare the head of the index with its sum, and keep the sums. */
+static int check_sums(struct index *index, const struct index_source *source,
+                      const uint8_t *head, struct fault *fault)
+{
+    if (chunk_sums_len(chunk_get_header(index->chunk)) != source->sums_len ||
+        !chunk_sums_check_head(index->chunk, head, 0, source->sums))
+        return fault_set(fault, -EBADMSG, 0, what_mismatch);
+    index->sums = malloc(source->sums_len);
+    if (!index->sums)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    memcpy(index->sums, source->sums, source->sums_len);
+    return 0;
+}
+
+/* Do so with the head in memory, or read it again if it is long. */
+static int read_sums(struct index *index, const struct index_source *source,
+                     struct fault *fault)
+{
+    size_t len = chunk_sums_head_len(index->chunk);
+    uint8_t *head;
+    int r;
+
+    if (!source->sums)
+        return 0;
+    if (len <= source->head_len)
+        return check_sums(index, source, source->head, fault);
+    head = malloc(len);
+    if (!head)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    r = store_object_read_at(index->object, index->off, head, len);
+    r = r < 0 ? blocks_read_error(r, 0, fault)
+              : check_sums(index, source, head, fault);
+    free(head);
+    return r;
+}
+
+static int open_index(struct index *index, const struct index_source *source,
+                      struct fault *fault)
 {
     struct chunk_header header;
-    int r = chunk_header_parse(head, head_len, &header, fault);
+    int r = chunk_header_parse(source->head, source->head_len, &header, fault);
 
     if (r == 0)
-        r = check_header(&header, avail, fault);
+        r = check_header(&header, source->end - source->off, fault);
     if (r == 0)
-        r = open_chunk(index, &header, head, head_len, fault);
+        r = open_chunk(index, &header, source->head, source->head_len, fault);
+    if (r == 0)
+        r = read_sums(index, source, fault);
     if (r < 0)
         return r;
     index->header = chunk_get_header(index->chunk);
-    index->unit =
-        header.kind == CHUNK_COPY ? INDEX_COPY_UNIT : header.blocksize;
+    index->unit = header.kind == CHUNK_COPY && !index->sums ? INDEX_COPY_UNIT
+                                                            : header.blocksize;
     index->nslots = INDEX_SLOTS;
     while (index->nslots > 1 &&
            (uint64_t)index->nslots * index->unit > INDEX_KEPT_BYTES)
@@ -423,8 +475,7 @@ int index_open(const struct index_source *source, struct index **out,
     pthread_mutex_init(&index->lock, NULL);
     index->object = source->object;
     index->off = source->off;
-    r = open_index(index, source->end - source->off, source->head,
-                   source->head_len, fault);
+    r = open_index(index, source, fault);
     if (r < 0) {
         fault->off += source->off;
         index_close(index);
@@ -441,6 +492,7 @@ void index_close(struct index *index)
     for (unsigned i = 0; i < INDEX_SLOTS; i++)
         free(index->slots[i].bytes);
     free(index->first_block);
+    free(index->sums);
     chunk_decoder_free(index->decoder);
     chunk_close(index->chunk);
     pthread_mutex_destroy(&index->lock);

@@ -30,12 +30,16 @@ struct index_source {
     const uint8_t
         *head; /* the first INDEX_HEAD_LEN bytes, or all up to `end` */
     size_t head_len;
+    const uint8_t *sums; /* the record of its sums, see chunk_sums.h, which it
+                            must match; NULL: none */
+    size_t sums_len;
 };
 
 /*
  * Open the index.  The head is needed only until this returns.
  *
- * Returns 0, -EBADMSG, -ENOTSUP (also for blocks too large to be decoded in
+ * The index keeps a copy of the sums, and whatever is read of it later must match
+ * them, too.  Returns 0, -EBADMSG, -ENOTSUP (also for blocks too large to be decoded in
  * memory), -ENOMEM, or an error of the store.  Offsets of faults count from the
  * start of the object.
  */

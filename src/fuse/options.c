@@ -78,6 +78,7 @@ static const struct fuse_opt known[] = {
     OPTION("cache=", KEY_NAMED),
     OPTION("threads=", KEY_NAMED),
     OPTION("readahead=", KEY_NAMED),
+    OPTION("sums=", KEY_NAMED),
     OPTION("ro", KEY_READ_ONLY),
     OPTION("noatime", KEY_NOATIME),
     OPTION("raw", KEY_RAW),

@@ -37,6 +37,8 @@ const char options_usage[] =
     "  close=commit|later  when a file that is closed becomes its frame (commit)\n"
     "  lock[=SECONDS]  take part in the locking of frames by *.b2lock files,\n"
     "                  and wait so long for others (10)\n"
+    "  sums=on|read|off  write sums of what is stored, and check them; check\n"
+    "                  only; or neither (on)\n"
     "  plugins=DIR     codecs and filters of others\n"
     "  timeout=SECONDS  after which a request to a server fails (30)\n"
     "  retries=N       tries after the first one (10)\n"

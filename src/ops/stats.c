@@ -58,7 +58,8 @@ static int add_read(struct json_object *top, const struct file_stats *stats)
            add(object, "blocks_decoded", stats->blocks) |
            add(object, "decoded", stats->decoded) |
            add(object, "decoded_from", stats->decoded_from) |
-           add(object, "wide_scans", stats->wide_scans);
+           add(object, "wide_scans", stats->wide_scans) |
+           add(object, "mismatches", stats->mismatches);
 }
 
 static int add_ahead(struct json_object *top, const struct file_stats *stats)

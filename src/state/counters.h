@@ -19,7 +19,9 @@ struct counters {
     atomic_uint_fast64_t decoded; /* from chunks; their compressed size, in
                                      proportion: */
     atomic_uint_fast64_t decoded_from;
-    atomic_uint_fast64_t encoded; /* into chunks; their compressed size: */
+    atomic_uint_fast64_t mismatches; /* number of reads of blocks that did not
+                                        match their sums */
+    atomic_uint_fast64_t encoded;    /* into chunks; their compressed size: */
     atomic_uint_fast64_t encoded_to;
     atomic_uint_fast64_t commits; /* number that made a new state of a frame */
     atomic_uint_fast64_t failed;  /* number that failed */

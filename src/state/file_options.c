@@ -21,6 +21,7 @@ const struct file_options file_default_options = {
     .lock = false,
     .lock_timeout = 10,
     .quarantine_ns = CLOCK_SECOND_NS,
+    .sums = FILE_SUMS_ON,
     .net = NET_DEFAULT_OPTIONS,
 };
 
@@ -44,6 +45,19 @@ static int set_lock(const char *value, struct file_options *options)
     return r;
 }
 
+static int set_sums(const char *value, enum file_sums *out)
+{
+    if (strcmp(value, "off") == 0)
+        *out = FILE_SUMS_OFF;
+    else if (strcmp(value, "read") == 0)
+        *out = FILE_SUMS_READ;
+    else if (strcmp(value, "on") == 0)
+        *out = FILE_SUMS_ON;
+    else
+        return -EINVAL;
+    return 0;
+}
+
 int file_options_set(struct file_options *options, const char *name,
                      const char *value)
 {
@@ -57,5 +71,7 @@ int file_options_set(struct file_options *options, const char *name,
         return size_parse_number(value, 0, COMMIT_MAX, &options->commit);
     if (strcmp(name, "lock") == 0)
         return set_lock(value, options);
+    if (strcmp(name, "sums") == 0)
+        return set_sums(value, &options->sums);
     return net_options_set(&options->net, name, value);
 }

@@ -21,6 +21,13 @@ enum file_view {
                          exists in the index only */
 };
 
+/* What is done with the sums that tell damaged bytes from right ones. */
+enum file_sums {
+    FILE_SUMS_OFF,  /* nothing */
+    FILE_SUMS_READ, /* bytes are compared with the sums that frames have */
+    FILE_SUMS_ON,   /* and new chunks get sums */
+};
+
 /* Options for reading and writing files; all files of a context share them. */
 struct file_options {
     size_t cache_size; /* bytes of decoded data to keep, a hard limit; dirty
@@ -40,6 +47,7 @@ struct file_options {
         quarantine_ns; /* nanoseconds for which space that a commit has freed is
                           not reused, because other readers may still read it */
     enum file_view view;
+    enum file_sums sums;
     struct net_options net; /* for frames behind URLs */
 };
 
@@ -49,9 +57,9 @@ extern const struct file_options file_default_options;
 /*
  * Set an option from text.
  *
- *  name   cache, threads, readahead or commit; lock, which sets
+ *  name   cache, threads, readahead, commit or sums; lock, which sets
  *         `lock_timeout`, too; or a name for net_options_set()
- *  value  a size, or a number
+ *  value  a size, a number, or for sums: off, read or on
  *
  * Returns 0, -EINVAL if the value is not valid for the option, or -ENOENT if
  * there is no such option.

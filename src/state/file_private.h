@@ -35,6 +35,7 @@ struct file_context {
     struct flusher *flusher;
     size_t readahead; /* file_options.readahead, cut to a part of the cache */
     enum file_view view;
+    enum file_sums sums;
     struct counters counters;
 
     /* A leaf.  Guards every struct file_reader, because a reader may go on from

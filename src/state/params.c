@@ -225,6 +225,7 @@ struct frame_params params_frame(const struct file_params *params)
     struct frame_params frame = { .chunks = params->chunk,
                                   .chunksize = params->chunksize };
 
+    frame.chunks.sums = true;
     if (frame.chunks.typesize == 0)
         frame.chunks.typesize = 1;
     if (frame.chunksize < frame.chunks.typesize)

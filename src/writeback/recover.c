@@ -27,9 +27,12 @@ static void switch_frame(struct file *file, struct file_state *state,
     if (writer && file->writeback->not_durable)
         frame_writer_note_unsynced(writer);
     file->writeback->writer = writer;
-    if (writer)
+    if (writer) {
         frame_writer_set_quarantine(writer,
                                     file->constant.context->quarantine_ns);
+        frame_writer_set_sums(writer,
+                              file->constant.context->sums == FILE_SUMS_ON);
+    }
     file->states.begun = file->states.begun && writer;
     pthread_mutex_lock(&file->gate.lock);
     state->nrefs = 1;
@@ -71,7 +74,10 @@ int recover_reopen(struct file *file, bool to_change, struct fault *fault)
        frame_open() has read the times of the file. */
     if (file->writeback->writer)
         frame_writer_reclaim(file->writeback->writer, true);
-    r = frame_open(file->constant.store, 0, &state->frame, fault);
+    r = file->constant.context->sums == FILE_SUMS_OFF
+            ? frame_open_unchecked(file->constant.store, 0, &state->frame,
+                                   fault)
+            : frame_open(file->constant.store, 0, &state->frame, fault);
     if (r < 0) {
         free(state);
         return r;

@@ -64,7 +64,10 @@ static int begin_frame(struct file *file, struct fault *fault)
     encode_choose_pool(file);
     frame_writer_set_quarantine(file->writeback->writer,
                                 file->constant.context->quarantine_ns);
+    frame_writer_set_sums(file->writeback->writer,
+                          file->constant.context->sums == FILE_SUMS_ON);
     file->states.params = frame_chunk_params(info);
+    file->states.params.sums = file->constant.context->sums == FILE_SUMS_ON;
     if (frame_writer_is_variable(file->writeback->writer))
         return 0;
     if (info->chunksize > 0) {

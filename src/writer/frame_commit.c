@@ -14,6 +14,7 @@ int frame_commit_init(struct frame_commit *commit, struct frame_writer *writer,
     *commit = (struct frame_commit){
         .writer = writer,
         .chunks = writer->chunks,
+        .places = &writer->places,
         .durable = true,
         .info = writer->info,
         .object = store_object_get(object),
@@ -70,6 +71,7 @@ void frame_commit_finish(struct frame_commit *commit, struct frame **out)
     writer->header_changed = false;
     writer->edited = NULL;
     writer->rewrite = false;
+    writer->guarded = commit->guard_len > 0;
     writer->unsynced_lost = false;
     writer->not_durable = !commit->durable;
     writer->unsynced.n = 0;
@@ -118,7 +120,7 @@ int frame_commit_place_tail(struct frame_commit *commit, uint64_t from)
         return r;
     commit->info.cbytes = commit->tail_off - commit->info.header_len;
     commit->info.frame_len = commit->tail_off + len;
-    return 0;
+    return frame_commit_seal(commit);
 }
 
 /* Write everything except the bytes that make the new state that of the

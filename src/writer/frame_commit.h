@@ -9,6 +9,8 @@ struct frame_commit {
     struct frame_writer *writer;
     struct chunk_table
         *chunks; /* the table of the writer, or one that replaces it */
+    const struct sum_places *places; /* likewise, of chunks without sums */
+    struct sum_places new_places;    /* if the frame is rewritten */
     struct frame_info info;
     bool durable;                /* wait until the new state is on the disk */
     struct store_object *object; /* a reference to the file that will hold the
@@ -16,7 +18,9 @@ struct frame_commit {
     struct frame_alloc *alloc;   /* likewise */
     struct generation *generation;
     uint8_t *tail;    /* index, trailer */
-    size_t index_len; /* with the stamp, see frame_format.h */
+    uint8_t *guard;   /* in `tail`, see frame_sums.h */
+    size_t guard_len; /* 0: no sums are in force */
+    size_t index_len; /* with guard and stamp, see frame_format.h */
     size_t trailer_len;
     uint64_t tail_off; /* of `tail` in the object */
     struct frame *frame;
@@ -40,6 +44,13 @@ void frame_commit_fini(struct frame_commit *commit);
 
 /* Encode index and trailer. */
 int frame_commit_encode(struct frame_commit *commit);
+
+/* Write the guard behind an index of `len` bytes, and reserve `behind` more. */
+int frame_commit_add_guard(struct frame_commit *commit, size_t len,
+                           size_t behind);
+
+/* Complete the trailer by the fingerprint, once all lengths are known. */
+int frame_commit_seal(struct frame_commit *commit);
 
 /* Find a place for index and trailer: free space at or behind `from`, the end
    of the chunks.  Without chunks, the place is right behind the header. */

@@ -3,6 +3,23 @@
 #include <stdlib.h>
 
 #include "writer/frame_commit.h"
+#include "writer/put_sums.h"
+
+/* Make the sums of a copied chunk valid, or record that it has none. */
+static int copy_sums(struct frame_commit *commit,
+                     const struct table_chunk *chunk, uint64_t off)
+{
+    const struct moved_chunk moved = {
+        .object = commit->object,
+        .off = off,
+        .from = (uint64_t)chunk->entry,
+        .to = off - commit->info.header_len,
+    };
+
+    if (sum_places_have(&commit->writer->places, moved.from))
+        return put_sums_move(&moved);
+    return sum_places_set(&commit->new_places, moved.to, chunk->cbytes, false);
+}
 
 /* Copy one stored chunk to offset `off`, and set its entry. */
 static int copy_chunk(struct frame_commit *commit, struct table_chunk *chunk,
@@ -14,6 +31,8 @@ static int copy_chunk(struct frame_commit *commit, struct table_chunk *chunk,
                               frame_writer_off(writer, chunk), commit->object,
                               off, chunk->cbytes);
 
+    if (r == 0)
+        r = copy_sums(commit, chunk, off);
     chunk->entry = (int64_t)(off - commit->info.header_len);
     if (r == 0 && writer->progress)
         r = writer->progress(writer->progress_context, done,
@@ -71,6 +90,9 @@ static void switch_table(struct frame_commit *commit)
 
     chunk_table_free(writer->chunks);
     writer->chunks = commit->chunks;
+    sum_places_free(&writer->places);
+    writer->places = commit->new_places;
+    commit->new_places = (struct sum_places){ 0 };
 }
 
 /* Rewrite the frame to a draft, which is `commit->object`. */
@@ -101,11 +123,13 @@ static int rewrite(struct frame_commit *commit, struct frame **out,
 {
     int r = frame_writer_new_table(commit->writer, &commit->chunks);
 
+    commit->places = &commit->new_places;
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     r = rewrite_to(commit, out, fault);
     if (r < 0)
         chunk_table_free(commit->chunks);
+    sum_places_free(&commit->new_places);
     return r;
 }
 

@@ -49,6 +49,9 @@ static int write_index_file(struct frame_commit *commit, struct fault *fault)
     commit->tail_off = info->header_len;
     info->frame_len =
         info->header_len + commit->index_len + commit->trailer_len;
+    r = frame_commit_seal(commit);
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
     r = frame_commit_make_frame(commit, fault);
     if (r < 0)
         return r;

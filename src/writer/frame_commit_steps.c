@@ -33,7 +33,7 @@ static void make_stamp(struct frame_writer *writer, uint8_t *dst)
     store_le64(dst + FRAME_STAMP_MAGIC_LEN, writer->stamp++);
 }
 
-/* Encode the index, add the stamp, and leave bytes for the trailer. */
+/* Encode the index, add guard and stamp, and leave bytes for the trailer. */
 static int encode_index(struct frame_commit *commit)
 {
     size_t len;
@@ -41,8 +41,12 @@ static int encode_index(struct frame_commit *commit)
                          FRAME_STAMP_LEN + commit->trailer_len, &commit->tail,
                          &len);
 
+    if (r == 0)
+        r = frame_commit_add_guard(commit, len,
+                                   FRAME_STAMP_LEN + commit->trailer_len);
     if (r < 0)
         return r;
+    len += commit->guard_len;
     commit->index_len = len + FRAME_STAMP_LEN;
     make_stamp(commit->writer, commit->tail + len);
     return 0;
@@ -71,12 +75,15 @@ int frame_commit_encode(struct frame_commit *commit)
 static int open_index(const struct frame_commit *commit, struct index **out,
                       struct fault *fault)
 {
+    const bool checked = commit->frame->sums && !commit->frame->unchecked;
     const struct index_source source = {
         .object = commit->object,
         .off = commit->tail_off,
         .end = commit->tail_off + commit->index_len,
         .head = commit->tail,
         .head_len = commit->index_len,
+        .sums = checked ? commit->frame->sums->index : NULL,
+        .sums_len = checked ? commit->frame->sums->index_len : 0,
     };
 
     return commit->info.nchunks > 0 ? index_open(&source, out, fault) : 0;
@@ -100,6 +107,12 @@ int frame_commit_make_frame(struct frame_commit *commit, struct fault *fault)
             load_le64(commit->tail + commit->index_len - FRAME_STAMP_LEN +
                       FRAME_STAMP_MAGIC_LEN);
     frame->generation = generation_get(commit->generation);
+    frame->unchecked = commit->writer->unchecked;
+    r = commit->guard_len > 0
+            ? frame_sums_parse(commit->guard, commit->guard_len, &frame->sums)
+            : 0;
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
     r = open_index(commit, &frame->index, fault);
     if (r == 0)
         r = open_index(commit, &commit->index, fault);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "writer/frame_commit.h"
+#include "writer/put_sums.h"
 
 /* A chunk that reaches beyond the new end. */
 struct high_chunk {
@@ -70,7 +71,9 @@ static int find_high(const struct frame_writer *writer, uint64_t end,
 static int copy_down(struct frame_writer *writer, struct high_chunk *high)
 {
     struct store_object *file = frame_alloc_object(writer->alloc);
+    uint64_t from = high->off - writer->info.header_len;
     struct frame_written copy = {
+        .summed = sum_places_have(&writer->places, from),
         .nbytes = frame_writer_size_of(writer, high->chunk_no),
         .cbytes = high->copy.cbytes,
         .epoch = writer->epoch,
@@ -83,6 +86,11 @@ static int copy_down(struct frame_writer *writer, struct high_chunk *high)
         return r == -ENOSPC ? 0 : r;
     copy.entry = (int64_t)(off - writer->info.header_len);
     r = frame_commit_copy(file, high->off, file, off, copy.cbytes);
+    if (r == 0 && copy.summed)
+        r = put_sums_move(&(struct moved_chunk){ .object = file,
+                                                 .off = off,
+                                                 .from = from,
+                                                 .to = (uint64_t)copy.entry });
     if (r < 0) {
         frame_writer_drop(writer, &copy);
         return r;

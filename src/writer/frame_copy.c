@@ -93,6 +93,15 @@ static int copy_bytes(struct frame_writer *writer,
     return r;
 }
 
+/* Damaged bytes must not get sums of their own.  What this build cannot decode
+   gets none. */
+static int check_sums(const struct original *from, struct fault *fault)
+{
+    int r = frame_chunk_check_all(from->frame, from->chunk_no, fault);
+
+    return r == -ENOTSUP ? 0 : r;
+}
+
 static int copy_stored(struct frame_writer *writer, const struct original *from,
                        struct frame_written *out, struct fault *fault)
 {
@@ -105,8 +114,10 @@ static int copy_stored(struct frame_writer *writer, const struct original *from,
         return r;
     if (sizes.header_len == CHUNK_SHORT_HEADER_LEN)
         return copy_decoded(writer, from, sizes.nbytes, out, fault);
-    r = frame_source_open(from->frame, from->chunk_no, &from->entry, &source,
-                          fault);
+    r = check_sums(from, fault);
+    if (r == 0)
+        r = frame_source_open(from->frame, from->chunk_no, &from->entry,
+                              &source, fault);
     if (r < 0)
         return r;
     r = copy_bytes(writer, &source, sizes.cbytes, out, fault);

@@ -18,6 +18,7 @@ struct chunk_params frame_chunk_params(const struct frame_info *info)
         .clevel = (uint8_t)info->clevel,
         .split_mode = (enum chunk_split)info->split_mode,
         .use_dict = info->use_dict,
+        .sums = true,
     };
 
     memcpy(params.filters, info->filters, CHUNK_NFILTERS);
@@ -87,6 +88,7 @@ static int change_alloc(struct store *store, struct frame_writer **out,
     }
     pthread_mutex_init(&writer->lock, NULL);
     writer->store = store_get(store);
+    writer->sums = true;
     *out = writer;
     return 0;
 }
@@ -228,6 +230,13 @@ static void drop_unsynced(struct frame_writer *writer)
                          writer->unsynced.extents[i].len);
 }
 
+void frame_writer_set_sums(struct frame_writer *writer, bool sums)
+{
+    pthread_mutex_lock(&writer->lock);
+    writer->sums = sums;
+    pthread_mutex_unlock(&writer->lock);
+}
+
 void frame_writer_close(struct frame_writer *writer)
 {
     if (!writer)
@@ -246,6 +255,7 @@ void frame_writer_close(struct frame_writer *writer)
     layers_free(&writer->vl);
     frame_keys_fini(&writer->keys);
     free(writer->replaced.bytes);
+    sum_places_free(&writer->places);
     chunk_table_free(writer->chunks);
     chunk_encoder_free(writer->encoder);
     pthread_mutex_destroy(&writer->lock);
@@ -269,6 +279,7 @@ int frame_writer_reopen(struct frame_writer **writer, struct frame *frame,
     next->name_unsynced = last->name_unsynced;
     next->not_durable = last->not_durable;
     next->stamp = last->stamp;
+    frame_writer_set_sums(next, last->sums);
     next->durable_generation = last->durable_generation;
     (*writer)->durable_generation = NULL;
     frame_writer_close(*writer);

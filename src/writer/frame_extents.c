@@ -67,7 +67,7 @@ static int read_sizes(struct frame_writer *writer, struct frame *frame,
         const struct frame_sizes *sizes = &batch->sizes[i];
 
         if (sizes->error == 0 && !sparse)
-            batch->chunks[i].cbytes = sizes->cbytes;
+            batch->chunks[i].cbytes = sizes->cbytes + sizes->sums_len;
         if (sizes->header_len == CHUNK_SHORT_HEADER_LEN)
             writer->short_headers = true;
     }
@@ -328,6 +328,7 @@ int frame_extents_take(struct frame_writer *writer,
 static int open_index(struct frame_writer *writer, struct frame *frame,
                       struct fault *fault)
 {
+    const bool checked = frame->sums && !frame->unchecked;
     uint64_t off = frame_index_off(&frame->info);
     uint64_t end = frame->info.frame_len - frame->trailer_len;
     uint8_t head[INDEX_HEAD_LEN];
@@ -338,6 +339,8 @@ static int open_index(struct frame_writer *writer, struct frame *frame,
         .head = head,
         .head_len =
             end - off < sizeof(head) ? (size_t)(end - off) : sizeof(head),
+        .sums = checked ? frame->sums->index : NULL,
+        .sums_len = checked ? frame->sums->index_len : 0,
     };
     struct index *index;
     int r = frame_read_at(frame, off, head, source.head_len, fault);

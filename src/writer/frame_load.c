@@ -13,6 +13,9 @@
 #include "writer/frame_extents.h"
 #include "writer/frame_writer_private.h"
 
+/* Ids of chunk files are below this. */
+static const uint64_t IDS_END = (uint64_t)UINT32_MAX + 1;
+
 static int take_file(struct frame_writer *writer,
                      const struct frame_extents *extents, struct fault *fault)
 {
@@ -188,6 +191,20 @@ int frame_writer_check_store(struct store *store, struct fault *fault)
                          : NULL);
 }
 
+int frame_load_sums(struct frame_writer *writer, const struct frame *frame)
+{
+    const struct frame_info *info = &frame->info;
+
+    writer->guarded = frame->sums;
+    writer->unchecked = frame->unchecked;
+    if (frame->sums)
+        return sum_places_load(&writer->places, frame->sums);
+    if (info->nbytes == 0)
+        return 0;
+    return sum_places_set(&writer->places, 0,
+                          info->sparse ? IDS_END : info->cbytes, false);
+}
+
 int frame_load(struct frame_writer *writer, struct frame *frame,
                struct fault *fault)
 {
@@ -197,6 +214,9 @@ int frame_load(struct frame_writer *writer, struct frame *frame,
     r = frame_writer_check_store(writer->store, fault);
     if (r < 0)
         return r;
+    r = frame_load_sums(writer, frame);
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
     writer->variable = frame->walk;
     writer->rewrite = info->format != FRAME_FORMAT_E;
     r = frame_writer_check_size(frame, fault);

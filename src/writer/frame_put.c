@@ -8,6 +8,7 @@
 #include "frame/frame_source.h"
 #include "writer/frame_value.h"
 #include "writer/frame_writer_private.h"
+#include "writer/put_sums.h"
 
 /* The fields of a writer that writing a chunk needs, copied under the lock. */
 struct site {
@@ -16,6 +17,7 @@ struct site {
     uint64_t epoch;
     uint32_t header_len;
     uint32_t typesize;
+    bool sums;
     bool sparse;
     bool vlblocks;
     bool variable;
@@ -30,6 +32,7 @@ static struct site get_site(struct frame_writer *writer)
     site.epoch = writer->epoch;
     site.header_len = writer->info.header_len;
     site.typesize = writer->info.typesize;
+    site.sums = writer->sums;
     site.sparse = writer->info.sparse;
     site.vlblocks = writer->info.vlblocks;
     site.variable = writer->variable;
@@ -68,7 +71,7 @@ static int check_chunk(const struct site *site,
  * may write chunk files at a time.
  */
 static int write_file(const struct site *site, uint64_t id,
-                      const uint8_t *bytes, size_t len)
+                      struct put_sums *put)
 {
     char name[FRAME_SOURCE_NAME_LEN];
     struct store_object *file;
@@ -77,7 +80,7 @@ static int write_file(const struct site *site, uint64_t id,
     frame_source_name(id, name);
     r = store_create(site->writer->store, name, FRAME_OBJECT_INDEX, &file);
     if (r == 0) {
-        r = store_object_write(file, 0, bytes, len);
+        r = put_sums_write(put, file, 0, id);
         if (r == 0)
             r = store_object_sync(file);
         store_object_close(file);
@@ -101,7 +104,7 @@ static int next_id(const struct site *site, bool taken, uint64_t *out)
 
 /* If another program has a file under an id, that file stays, and the id
    remains in use. */
-static int store_file(const struct site *site, const uint8_t *bytes, size_t len,
+static int store_file(const struct site *site, struct put_sums *put,
                       int64_t *entry)
 {
     bool taken = false;
@@ -111,7 +114,7 @@ static int store_file(const struct site *site, const uint8_t *bytes, size_t len,
     do {
         r = next_id(site, taken, &id);
         if (r == 0)
-            r = write_file(site, id, bytes, len);
+            r = write_file(site, id, put);
         taken = r == -EEXIST;
     } while (taken);
     if (r == 0)
@@ -119,17 +122,18 @@ static int store_file(const struct site *site, const uint8_t *bytes, size_t len,
     return r;
 }
 
-static int store_bytes(const struct site *site, const uint8_t *bytes,
-                       size_t len, int64_t *entry)
+static int store_bytes(const struct site *site, struct put_sums *put,
+                       int64_t *entry)
 {
     uint64_t off;
-    int r = frame_alloc_alloc(site->alloc, 0, len, &off);
+    int r = frame_alloc_alloc(site->alloc, 0, put->len, &off);
 
     if (r < 0)
         return r;
-    r = store_object_write(frame_alloc_object(site->alloc), off, bytes, len);
+    r = put_sums_write(put, frame_alloc_object(site->alloc), off,
+                       off - site->header_len);
     if (r < 0)
-        frame_alloc_free(site->alloc, off, len);
+        frame_alloc_free(site->alloc, off, put->len);
     else
         *entry = (int64_t)(off - site->header_len);
     return r;
@@ -137,15 +141,15 @@ static int store_bytes(const struct site *site, const uint8_t *bytes,
 
 /* Check first that no other program has committed, because the place of the new
    chunk may then be in use. */
-static int store_chunk(const struct site *site, const uint8_t *bytes,
-                       size_t len, int64_t *entry)
+static int store_chunk(const struct site *site, struct put_sums *put,
+                       int64_t *entry)
 {
     int r = watch_verify(frame_alloc_watch(site->alloc));
 
     if (r < 0)
         return r;
-    return site->sparse ? store_file(site, bytes, len, entry)
-                        : store_bytes(site, bytes, len, entry);
+    return site->sparse ? store_file(site, put, entry)
+                        : store_bytes(site, put, entry);
 }
 
 /* An encoded chunk. */
@@ -160,12 +164,17 @@ static int write_stored(const struct site *site, const struct encoded *chunk,
 {
     struct frame_written written = {
         .nbytes = chunk->nbytes,
-        .cbytes = (uint32_t)chunk->len,
-        .check = frame_keys_check(chunk->bytes, chunk->len),
         .epoch = site->epoch,
     };
-    int r = store_chunk(site, chunk->bytes, chunk->len, &written.entry);
+    struct put_sums put;
+    int r = put_sums_init(&put, chunk->bytes, chunk->len, site->sums);
 
+    if (r == 0)
+        r = store_chunk(site, &put, &written.entry);
+    written.cbytes = (uint32_t)put.len;
+    written.summed = put.summed;
+    written.check = frame_keys_check(put.bytes, put.chunk_len);
+    put_sums_fini(&put);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     *out = written;

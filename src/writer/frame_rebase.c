@@ -83,8 +83,10 @@ static bool may_go_together(const struct rebase *rebase)
 static int load_newest(struct rebase *rebase, struct fault *fault)
 {
     struct frame_writer *next = &rebase->next;
-    int r;
+    int r = frame_load_sums(next, rebase->newest);
 
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
     next->info = rebase->newest->info;
     r = frame_extents_read(next, rebase->newest, &rebase->extents, fault);
     if (r == 0)
@@ -115,6 +117,20 @@ static int read_entries(struct rebase *rebase, struct entries *entries,
     return r < 0 && !fault->what ? fault_set(fault, r, 0, NULL) : r;
 }
 
+/* Put a chunk of ours into the newest state. */
+static int take_ours(struct rebase *rebase, uint64_t chunk_no,
+                     const struct table_chunk *ours)
+{
+    struct frame_writer *next = &rebase->next;
+    int r = 0;
+
+    if (ours->entry >= 0)
+        r = sum_places_set(
+            &next->places, (uint64_t)ours->entry, 1,
+            sum_places_have(&rebase->writer->places, (uint64_t)ours->entry));
+    return r < 0 ? r : chunk_table_set(next->chunks, chunk_no, ours);
+}
+
 /* Merge the entry of a chunk.  If they are the same, the chunk is, too, because
    no id is used twice. */
 static int merge_entry(struct rebase *rebase, const struct entries *entries,
@@ -129,7 +145,7 @@ static int merge_entry(struct rebase *rebase, const struct entries *entries,
     if (entries->theirs[i] == entries->ours[i])
         return 0;
     if (entries->theirs[i] == entries->base[i])
-        return chunk_table_set(rebase->next.chunks, chunk_no, &ours);
+        return take_ours(rebase, chunk_no, &ours);
     if (!changed && !how->has_changed(how->context, chunk_no))
         return how->note_theirs(how->context, chunk_no);
     conflict(fault, "another program has changed this chunk, too");
@@ -186,6 +202,10 @@ static void take_over(struct rebase *rebase, const struct store_stat *stat)
 
     writer->chunks = next->chunks;
     next->chunks = chunks;
+    sum_places_free(&writer->places);
+    writer->places = next->places;
+    next->places = (struct sum_places){ 0 };
+    writer->guarded = next->guarded;
     swap_layers(&writer->vl, &next->vl);
     pthread_mutex_lock(&writer->lock);
     writer->info = next->info;
@@ -231,6 +251,7 @@ int frame_writer_rebase(struct frame_writer *writer, struct frame *base,
     r = run(&rebase, fault);
     frame_extents_fini(&rebase.extents);
     chunk_table_free(rebase.next.chunks);
+    sum_places_free(&rebase.next.places);
     layers_free(&rebase.next.fixed);
     layers_free(&rebase.next.vl);
     return r;

@@ -43,6 +43,7 @@ size_t frame_writer_footprint(const struct frame_writer *writer)
     return chunk_table_footprint(writer->chunks) +
            frame_alloc_footprint(writer->alloc) +
            (size_t)writer->keys.capacity * 2 * sizeof(*writer->keys.keys) +
+           writer->places.capacity * sizeof(writer->places.runs[0]) +
            (writer->pending_free.capacity + writer->unsynced.capacity) *
                sizeof(writer->pending_free.extents[0]);
 }
@@ -112,6 +113,18 @@ static void defer_free(struct frame_writer *writer,
                         chunk->cbytes);
 }
 
+/* Record whether a chunk that is about to be put has sums. */
+static int note_sums(struct frame_writer *writer,
+                     const struct frame_written *written)
+{
+    uint32_t len = writer->info.sparse ? 1 : written->cbytes;
+
+    if (written->entry < 0)
+        return 0;
+    return sum_places_set(&writer->places, (uint64_t)written->entry, len,
+                          written->summed);
+}
+
 /* Record that the next commit frees chunks: all of them or none. */
 static int defer_free_range(struct frame_writer *writer, uint64_t first,
                             uint64_t n)
@@ -176,7 +189,8 @@ int frame_writer_put(struct frame_writer *writer, uint64_t chunk_no,
         (chunk_no < info->nchunks - 1 || written->nbytes > info->chunksize))
         return -EINVAL;
     if (extent_list_reserve(&writer->pending_free, 1) < 0 ||
-        extent_list_reserve(&writer->unsynced, 1) < 0)
+        extent_list_reserve(&writer->unsynced, 1) < 0 ||
+        note_sums(writer, written) < 0)
         return -ENOMEM;
     old_nbytes = frame_writer_size_of(writer, chunk_no);
     chunk = make_chunk(writer, written);
@@ -219,7 +233,8 @@ int frame_writer_insert(struct frame_writer *writer, uint64_t chunk_no,
         return -EINVAL;
     if (written->nbytes > INT64_MAX - info->nbytes)
         return -EFBIG;
-    if (extent_list_reserve(&writer->unsynced, 1) < 0)
+    if (extent_list_reserve(&writer->unsynced, 1) < 0 ||
+        note_sums(writer, written) < 0)
         return -ENOMEM;
     r = frame_writer_check_count(writer, info->nchunks + 1);
     if (r == 0)

@@ -182,6 +182,12 @@ struct frame_rebase {
 int frame_writer_rebase(struct frame_writer *writer, struct frame *base,
                         struct frame *newest, const struct frame_rebase *how,
                         struct fault *fault);
+/*
+ * Shall chunks be stored with sums, see chunk_sums.h?  The default is true.  If
+ * not, chunks that have some keep them.  The caller calls this before any
+ * change.
+ */
+void frame_writer_set_sums(struct frame_writer *writer, bool sums);
 
 /* Drops uncommitted changes.  Accepts NULL. */
 void frame_writer_close(struct frame_writer *writer);
@@ -206,9 +212,10 @@ size_t frame_writer_footprint(const struct frame_writer *writer);
 struct frame_written {
     int64_t entry;
     uint32_t nbytes;
-    uint32_t cbytes;
-    uint64_t check; /* see frame_keys.h */
-    uint64_t epoch; /* valid until the frame is rewritten */
+    uint32_t cbytes; /* with sums that lie behind it */
+    bool summed;     /* it has sums */
+    uint64_t check;  /* see frame_keys.h */
+    uint64_t epoch;  /* valid until the frame is rewritten */
 };
 
 /*

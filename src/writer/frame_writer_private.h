@@ -11,12 +11,13 @@
 #include "writer/frame_encode.h"
 #include "writer/frame_writer.h"
 #include "writer/layers.h"
+#include "writer/sum_places.h"
 
 /*
- * Locking.  `lock` is a leaf.  It guards `alloc`, `epoch`, `variable` and the
- * fields of `info` that are constant between commits, because
- * frame_writer_write() reads them in other threads.  All else belongs to the
- * one thread that uses the writer.
+ * Locking.  `lock` is a leaf.  It guards `alloc`, `epoch`, `variable`, `sums` and
+ * the fields of `info` that are constant between commits, because
+ * frame_writer_write() reads them in other threads.  All else belongs to the one
+ * thread that uses the writer.
  */
 struct frame_writer {
     struct store *store;
@@ -30,11 +31,15 @@ struct frame_writer {
 
     /* The next state. */
     struct frame_info info;
-    uint64_t stamp;      /* of the next state, see frame_format.h */
-    bool variable;       /* chunks may differ in size */
-    bool rewrite;        /* the next commit must rewrite the frame */
-    bool header_changed; /* a metalayer in the header was changed */
-    bool short_headers;  /* there are chunks with short headers */
+    uint64_t stamp;           /* of the next state, see frame_format.h */
+    bool variable;            /* chunks may differ in size */
+    bool rewrite;             /* the next commit must rewrite the frame */
+    bool header_changed;      /* a metalayer in the header was changed */
+    bool sums;                /* new chunks get sums */
+    bool guarded;             /* the last state has sums in force */
+    bool unchecked;           /* frames of new states do not check them */
+    struct sum_places places; /* of chunks in `chunks` without sums */
+    bool short_headers;       /* there are chunks with short headers */
     struct layers fixed;
     struct layers vl;
     struct layers *edited;   /* the list of the last edit that is not committed
@@ -83,6 +88,11 @@ int frame_writer_check_store(struct store *store, struct fault *fault);
    has set the store and the info of `writer`. */
 int frame_load(struct frame_writer *writer, struct frame *frame,
                struct fault *fault);
+
+/* Find out which chunks have sums.  Without sums in force none has any, even if
+   there are some, because another program may have changed the chunks.  Returns
+   0 or -ENOMEM. */
+int frame_load_sums(struct frame_writer *writer, const struct frame *frame);
 
 /* Continue with the number in the frame's stamp.  A frame without one starts at
    a random number, so that no earlier stamp returns by chance. */

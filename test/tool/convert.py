@@ -28,9 +28,10 @@ def layers(path, *options):
 
 
 def stored(path, *options):
-    """Return the description of the chunks without their places."""
+    """Return the description of the chunks without their places, and without
+    their sizes, to which sums add."""
     return [{key: value for key, value in chunk.items()
-             if key not in ('offset', 'id')}
+             if key not in ('offset', 'id', 'cbytes')}
             for chunk in info(path, '--chunks', *options)['chunks']]
 
 

@@ -14,6 +14,7 @@ enum {
     HALF = CHUNKSIZE / 2,
     LARGE = 300 * CHUNKSIZE,
     NCALLS_MIN = 4,
+    STREAMS_OFF = 64, /* in a chunk: behind its sums */
 };
 
 /* These tests write beside a commit, or let a commit fail. */
@@ -197,7 +198,7 @@ static uint64_t place_of(struct fixture *fixture, uint64_t chunk_no)
     return entry.place;
 }
 
-/* Overwrite the first stream of a chunk. */
+/* Overwrite bytes of the streams of a chunk. */
 static void spoil(struct fixture *fixture, uint64_t chunk_no)
 {
     uint8_t rubbish[64];
@@ -207,7 +208,7 @@ static void spoil(struct fixture *fixture, uint64_t chunk_no)
     memset(rubbish, 0xff, sizeof(rubbish));
     ck_assert_int_eq(store_open(store, "", &object), 0);
     ck_assert_int_eq(store_object_write(object,
-                                        place_of(fixture, chunk_no) + 50,
+                                        place_of(fixture, chunk_no) + STREAMS_OFF,
                                         rubbish, sizeof(rubbish)),
                      0);
     store_object_close(object);
@@ -282,8 +283,9 @@ START_TEST(a_chunk_that_the_disk_does_not_read_holds_no_other_up)
     fixture_new_on_disk(&fixture, false);
     fixture_write(&fixture, 0, 4 * CHUNKSIZE);
     fixture_sync(&fixture);
-    /* Rot the last byte of chunk 2, so that the chunk can still be opened. */
-    disk_rot(fixture.disk, place_of(&fixture, 3) - 1);
+    /* Rot a byte at the end of chunk 2, so that the chunk can still be
+       opened. */
+    disk_rot(fixture.disk, place_of(&fixture, 3) - STREAMS_OFF);
     cut_in_bad_chunk(&fixture);
     fixture_fini(&fixture);
 }

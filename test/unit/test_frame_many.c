@@ -174,7 +174,7 @@ static void change_many(bool sparse)
     begin(&work, sparse, nchunks_max);
     put_some(&work, nchunks_max);
     check(&work, nchunks_max);
-    ck_assert_uint_lt(frame_get_info(work.frame)->frame_len, 400 << 10);
+    ck_assert_uint_lt(frame_get_info(work.frame)->frame_len, 480 << 10);
     reopen(&work);
     check(&work, nchunks_max);
     ck_assert_int_eq(frame_check(work.frame, report, NULL), 0);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WRITER_SUM_PLACES_H
+#define WRITER_SUM_PLACES_H
+
+#include <stdbool.h>
+
+#include "frame/frame_sums.h"
+
+/* The places of the chunks of a frame that have no sums; all others have.  What
+   is free may count as either.  Not safe for threads. */
+struct sum_places {
+    struct frame_run *runs; /* sorted; they do not touch */
+    size_t nruns;
+    size_t capacity;
+};
+
+/* No more runs are kept than these; chunks that would need more count as having
+   no sums. */
+enum {
+    SUM_PLACES_MAX = 1 << 16
+};
+
+/*
+ * Record whether what lies at a place has sums.
+ *
+ *  off, len  as in the index, in bytes or ids
+ *
+ * Returns 0 or -ENOMEM.
+ */
+int sum_places_set(struct sum_places *places, uint64_t off, uint64_t len,
+                   bool summed);
+
+/* Has the chunk at a place sums? */
+bool sum_places_have(const struct sum_places *places, uint64_t off);
+
+/* Take over the places from a frame that has sums in force.  Returns 0 or
+   -ENOMEM. */
+int sum_places_load(struct sum_places *places, const struct frame_sums *sums);
+
+/* Accepts a zeroed struct. */
+void sum_places_free(struct sum_places *places);
+
+#endif

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# test: b2frame sums; timeout 120
+"""Bytes of a frame that are damaged are reported, and never decoded.
+
+usage: sums.py B2FRAME [CASE...]
+
+FRAMEFS_FLIPS sets how many bits are flipped, FRAMEFS_OVERWRITES how many blocks
+of 4 KiB are overwritten; each in one of the frames, which is then right again.
+"""
+
+import contextlib
+import os
+import random
+import struct
+
+from scene import LAYOUTS, TOOL, b2frame, check, harness, main, noise, read, \
+    write
+
+FLIPS = int(os.environ.get('FRAMEFS_FLIPS', 400))
+OVERWRITES = int(os.environ.get('FRAMEFS_OVERWRITES', 120))
+BLOCK = 4096
+
+
+def walk(size):
+    """Return bytes of a random walk, which compress somewhat."""
+    rng = random.Random(size)
+    value = 0
+    words = []
+    for _ in range(size // 8):
+        value += rng.randrange(-50, 50)
+        words.append(struct.pack('<q', value))
+    return b''.join(words)
+
+
+def samples():
+    """Make frames of all kinds.  Yield path and content of each."""
+    content = (walk(60000) + bytes(30000) + noise(20000) +
+               struct.pack('<d', 1.5) * 2500 + walk(30000))
+    rows = (('lz4', ('--chunksize', '16384', '--blocksize', '4096')),
+            ('zstd', ('--codec', 'zstd', '--chunksize', '20000')),
+            ('blosclz', ('--codec', 'blosclz', '--chunksize', '10000')),
+            ('zlib', ('--codec', 'zlib', '--filters', 'delta+bitshuffle',
+                      '--chunksize', '32768', '--blocksize', '2048')),
+            ('raw', ('--clevel', '0', '--chunksize', '8192')),
+            ('small', ('--chunksize', '512',)))
+    write('content', content)
+    for layout in LAYOUTS:
+        for name, options in rows:
+            path = '%s-%s.b2frame' % (layout, name)
+            b2frame('create', '--layout', layout, '--typesize', '8', *options,
+                    'content', path)
+            yield path, content
+
+
+def files(path):
+    """Return the files of a frame."""
+    if os.path.isdir(path):
+        return [os.path.join(path, name) for name in sorted(os.listdir(path))]
+    return [path]
+
+
+@contextlib.contextmanager
+def patched(path, offset, data):
+    """Overwrite bytes of a file, for a `with` statement."""
+    old = read(path, offset, len(data))
+    with open(path, 'r+b') as file:
+        file.seek(offset)
+        file.write(data)
+        file.flush()
+        os.utime(path, (1, 1))
+        yield
+        file.seek(offset)
+        file.write(old)
+
+
+def look(path, content, what):
+    """Check that a damaged frame gives its content or an error.  Return whether
+    it gives the content."""
+    done = harness.run(TOOL, 'cat', path)
+    if done.returncode == 0:
+        check(done.stdout == content, '%s: wrong bytes: %s' % (path, what))
+        return True
+    check(content.startswith(done.stdout),
+          '%s: wrong bytes before an error: %s' % (path, what))
+    check(harness.run(TOOL, 'verify', '--quiet', path).returncode == 1,
+          '%s: verify sees no fault: %s' % (path, what))
+    return False
+
+
+def a_flipped_bit_is_seen():
+    frames = list(samples())
+    rng = random.Random(1)
+    good = 0
+    for i in range(FLIPS):
+        path, content = frames[i % len(frames)]
+        name = rng.choice(files(path))
+        bit = rng.randrange(8 * os.path.getsize(name))
+        byte = read(name, bit // 8, 1)[0] ^ 1 << bit % 8
+        with patched(name, bit // 8, bytes([byte])):
+            good += look(path, content, 'bit %d of %s' % (bit, name))
+    check(good < FLIPS / 2, '%d of %d flips do no harm' % (good, FLIPS))
+    for path, content in frames:
+        check(b2frame('cat', path) == content, '%s is spoiled' % path)
+
+
+def an_overwritten_block_is_seen():
+    frames = list(samples())
+    rng = random.Random(2)
+    for i in range(OVERWRITES):
+        path, content = frames[i % len(frames)]
+        name = rng.choice(files(path))
+        end = os.path.getsize(name)
+        offset = rng.randrange(end) // BLOCK * BLOCK
+        size = min(BLOCK, end - offset)
+        donor = rng.choice(files(path))
+        other = rng.randrange(os.path.getsize(donor)) // BLOCK * BLOCK
+        data = rng.choice((bytes(size), read(donor, other, size)))[:size]
+        with patched(name, offset, data):
+            look(path, content, '%d bytes at %d of %s' % (len(data), offset,
+                                                          name))
+
+
+main(a_flipped_bit_is_seen, an_overwritten_block_is_seen)
