@@ -6,7 +6,7 @@
 
 enum {
     PAGE = 4096,
-    LARGE = 64 * 1024, /* from this size on, buffers are whole pages */
+    LARGE = 32 * 1024, /* from this size on, buffers are whole pages */
     SMALL_STEP = 64,   /* of smaller ones, so that buffer_spare always fits */
 };
 
@@ -18,7 +18,12 @@ struct buffer_spare {
 size_t buffer_size(size_t len)
 {
     size_t step = len >= LARGE ? PAGE : SMALL_STEP;
+    size_t part = LARGE;
 
+    while (part < len)
+        part *= 2;
+    if (part < BUFFER_ROW && part - len <= part / BUFFER_WASTE)
+        return part;
     return (len + step - 1) / step * step;
 }
 

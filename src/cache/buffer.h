@@ -12,8 +12,14 @@
  * zeroing again.
  */
 
+enum {
+    BUFFER_ROW = 2 << 20, /* bytes of a row of buffers */
+    BUFFER_WASTE = 8      /* the part of a buffer that may be left over */
+};
+
 /* Return the size of the buffer for `len` bytes.  Buffers of equal size are
-   interchangeable. */
+   interchangeable.  Large ones are a part of a row that is a power of two, if
+   that leaves little over. */
 size_t buffer_size(size_t len);
 
 /* Allocate a buffer of `size` bytes, a buffer_size(), or return NULL.  Its
@@ -27,10 +33,6 @@ struct buffer_stack {
     struct buffer_spare *top;
     size_t count;
     size_t nbytes;
-};
-
-enum {
-    BUFFER_ROW = 2 << 20 /* bytes of a row of buffers */
 };
 
 /*

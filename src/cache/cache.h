@@ -14,9 +14,10 @@
 /*
  * Decoded chunks.
  *
- * An entry is one chunk. Its blocks lie in *buffer groups* of about a megabyte:
+ * An entry is one chunk. Its blocks lie in *buffer groups* of up to a megabyte:
  * the blocks of a group share a buffer. So a chunk of the usual size is one
- * buffer, and one of a gigabyte can be cached in parts.  A block is missing,
+ * buffer if it is read as a whole; and one that is read in small pieces, or has
+ * a gigabyte, is cached in parts.  A block is missing,
  * being decoded by one thread, or ready.  Unused groups stay until their memory
  * is needed, and are evicted in the order of their last use.
  *

@@ -8,11 +8,30 @@
 #include "cache/buffer.h"
 
 enum {
-    GROUP_SIZE = 1 << 20,      /* bytes of blocks that share a buffer */
+    GROUP_MIN = 32 << 10, /* bytes of blocks that share a buffer */
+    GROUP_MAX = 1 << 20,
+    GROUPS_MAX = 128,          /* of a chunk, if they are not of GROUP_MAX */
     ALLOCATION_OVERHEAD = 128, /* of the few small allocations of an entry */
 };
 
-void entry_set_shape(struct cache_entry *entry, const struct cache_shape *shape)
+/*
+ * Return the bytes of a group for a chunk of which `len` bytes are wanted.  A
+ * group that is much larger would take up memory for blocks that nobody wants;
+ * one that leaves much of its buffer over would waste that.
+ */
+static size_t group_size(const struct cache_shape *shape, size_t len)
+{
+    size_t size = GROUP_MIN;
+
+    while (size < GROUP_MAX &&
+           (size < len || shape->nbytes / size >= GROUPS_MAX ||
+            size % shape->blocksize > size / BUFFER_WASTE))
+        size *= 2;
+    return size;
+}
+
+void entry_set_shape(struct cache_entry *entry, const struct cache_shape *shape,
+                     size_t len)
 {
     entry->shape = *shape;
     entry->group_blocks = 1;
@@ -20,8 +39,11 @@ void entry_set_shape(struct cache_entry *entry, const struct cache_shape *shape)
     if (shape->nblocks == 0)
         return;
 
-    if (shape->blocksize < GROUP_SIZE)
-        entry->group_blocks = GROUP_SIZE / shape->blocksize;
+    if (shape->blocksize < GROUP_MAX)
+        entry->group_blocks =
+            (uint32_t)(group_size(shape, len) / shape->blocksize);
+    if (entry->group_blocks == 0)
+        entry->group_blocks = 1;
     entry->ngroups = (uint32_t)size_pieces(shape->nblocks, entry->group_blocks);
 }
 

@@ -82,9 +82,14 @@ struct cache_entry {
     uint8_t *ahead;  /* a bit per block: it counts in buffer_group.nahead */
 };
 
-/* Divide a chunk into groups, which are allocated later. */
-void entry_set_shape(struct cache_entry *entry,
-                     const struct cache_shape *shape);
+/*
+ * Divide a chunk into groups, which are allocated later.
+ *
+ *  len  bytes that the first caller wants of it, because others of the same file
+ *       will want as many
+ */
+void entry_set_shape(struct cache_entry *entry, const struct cache_shape *shape,
+                     size_t len);
 
 /* Allocate groups and block states.  Returns 0 or -ENOMEM. */
 int entry_alloc_groups(struct cache_entry *entry);

@@ -103,7 +103,8 @@ static int make_entry_locked(struct cache *cache, struct cache_request *request,
                                    request->writing, &shape);
     pthread_mutex_lock(&cache->lock);
     if (r == 0) {
-        entry_set_shape(entry, &shape);
+        entry_set_shape(entry, &shape,
+                        shape.writable ? shape.nbytes : range->len);
         r = admit_locked(cache, request, entry);
         entry->described = true;
     }

@@ -93,7 +93,7 @@ size_t cache_least(const struct cache_shape *shape)
     struct cache_entry entry = { 0 };
     size_t total;
 
-    entry_set_shape(&entry, shape);
+    entry_set_shape(&entry, shape, shape->nbytes);
     total = entry_total(&entry);
     return total + total / TABLES_PART + TABLES_MIN;
 }

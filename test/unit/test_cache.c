@@ -41,6 +41,25 @@ START_TEST(a_large_chunk_comes_in_parts_of_a_megabyte)
 }
 END_TEST
 
+START_TEST(a_few_blocks_of_a_large_chunk_take_up_little)
+{
+    struct mock mock;
+    size_t before;
+
+    mock_open(&mock, 8 << 20);
+    mock.shape.nbytes = 4 << 20;
+    mock.shape.nblocks = (4 << 20) / BLOCK;
+    before = stats_of(&mock).used;
+    for (uint64_t i = 0; i < 16; i++)
+        touch(&mock, i, (uint32_t)i * 100000, BLOCK);
+    ck_assert_uint_le(stats_of(&mock).used - before, 16 * 80 * 1024);
+    ck_assert_uint_eq(stats_of(&mock).evicted, 0);
+    for (uint32_t off = 0; off < 4 << 20; off += 20000)
+        touch(&mock, 3, off, 20000);
+    mock_close(&mock);
+}
+END_TEST
+
 START_TEST(what_is_there_is_not_decoded_again)
 {
     struct mock mock;
@@ -413,6 +432,7 @@ int main(void)
     const TTest *const tests[] = {
         bytes_come_as_decoded_up_to_the_end_of_the_chunk,
         a_large_chunk_comes_in_parts_of_a_megabyte,
+        a_few_blocks_of_a_large_chunk_take_up_little,
         what_is_there_is_not_decoded_again,
         only_blocks_that_are_touched_and_missing_are_decoded,
         the_first_block_is_decoded_first_where_others_need_it,
