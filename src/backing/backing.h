@@ -69,6 +69,7 @@ struct backing_place {
     struct chunks *chunks; /* set if the entry is one of these chunks, else
                               NULL */
     uint64_t chunk_no;     /* number of that chunk */
+    uint64_t chunk_key;    /* its key, if the entry is found by that; else 0 */
 
     /* One name; "." for the directory itself; "" for `dirfd` itself if that is
        a regular file, opened with O_PATH. */

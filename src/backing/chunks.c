@@ -12,21 +12,39 @@
 #include "base/hash.h"
 #include "file/file.h"
 #include "frame/frame.h"
+#include "frame/frame_keys.h"
 
 enum {
-    NFACES = 2,    /* files for each chunk */
     NDIGITS = 8,   /* minimum number of digits */
     NAME_LEN = 32, /* bytes that hold any name */
 };
 
+/* The files for each chunk.  Those up to FACE_LISTED are listed; the others are
+   not, so that no program that removes or copies all files meets them. */
+enum face {
+    FACE_DECODED,
+    FACE_STORED,
+    FACE_LISTED,
+    FACE_KEY = FACE_LISTED /* decoded, and named by the key */
+};
+
 /* Suffix of the file that shows a chunk as it is stored. */
 static const char stored_suffix[] = ".chunk";
+
+static const char key_prefix[] = "key-";
 
 struct chunks {
     atomic_uint nrefs;
     struct backing_place place; /* place of the directory; a reference */
     struct stat st;             /* attributes of the directory */
     struct frame *frame;
+};
+
+/* What a name stands for. */
+struct chunk_name {
+    uint64_t chunk_no;
+    uint64_t key; /* for FACE_KEY; else 0 */
+    enum face face;
 };
 
 /*
@@ -38,10 +56,12 @@ static uint64_t ino_of(uint64_t dir, uint64_t chunk_no, enum entry_kind kind)
     return kind == ENTRY_CHUNKS ? dir : hash_mix(hash_mix(dir, chunk_no), kind);
 }
 
-/* The kind of the entry with this number. */
-static enum entry_kind kind_of_number(uint64_t entry_no)
+static uint64_t ino_of_name(uint64_t dir, const struct chunk_name *name)
 {
-    return entry_no % NFACES ? ENTRY_CHUNK_STORED : ENTRY_CHUNK;
+    if (name->face == FACE_KEY)
+        return ino_of(hash_mix(dir, name->key), name->key, ENTRY_CHUNK);
+    return ino_of(dir, name->chunk_no,
+                  name->face == FACE_STORED ? ENTRY_CHUNK_STORED : ENTRY_CHUNK);
 }
 
 /* Turn the attributes of a frame's file into those of a view of it.  A chunk
@@ -49,15 +69,19 @@ static enum entry_kind kind_of_number(uint64_t entry_no)
 static void show(const struct backing_place *place, enum entry_kind kind,
                  struct stat *st)
 {
-    mode_t read = st->st_mode & 0444;
+    uint64_t dir = hash_mix(st->st_ino, hash_text(place->name));
+    mode_t mode = st->st_mode & 0666;
 
-    st->st_mode = S_IFREG | read;
+    st->st_mode = S_IFREG | mode;
     if (kind == ENTRY_CHUNKS) {
-        st->st_mode = S_IFDIR | read | read >> 2;
+        st->st_mode = S_IFDIR | mode | (mode & 0444) >> 2;
         st->st_size = 0;
     }
-    st->st_ino = ino_of(hash_mix(st->st_ino, hash_text(place->name)),
-                        place->chunk_no, kind);
+    st->st_ino =
+        place->chunk_key > 0
+            ? ino_of_name(dir, &(struct chunk_name){ .key = place->chunk_key,
+                                                     .face = FACE_KEY })
+            : ino_of(dir, place->chunk_no, kind);
     st->st_nlink = 1;
     st->st_blocks = 0;
 }
@@ -192,38 +216,87 @@ static bool dir_is_current(const struct backing_dir *dir)
            frame_is_unwritten(chunks->frame);
 }
 
-static uint64_t count_entries(const struct chunks *chunks)
+/* Get the keys of the chunks; NULL if there are none, or they are damaged. */
+static const struct frame_keys *get_keys(const struct chunks *chunks)
 {
-    return NFACES * frame_get_info(chunks->frame)->nchunks;
+    const struct frame_keys *keys;
+    struct fault ignored;
+
+    return frame_get_keys(chunks->frame, &keys, &ignored) < 0 ? NULL : keys;
 }
 
-static void make_name(uint64_t entry_no, char *name)
+static void print_name(const struct chunk_name *name, char *out)
 {
-    snprintf(name, NAME_LEN, "%0*" PRIu64 "%s", NDIGITS, entry_no / NFACES,
-             entry_no % NFACES ? stored_suffix : "");
+    if (name->face == FACE_KEY)
+        snprintf(out, NAME_LEN, "%s%" PRIu64, key_prefix, name->key);
+    else
+        snprintf(out, NAME_LEN, "%0*" PRIu64 "%s", NDIGITS, name->chunk_no,
+                 name->face == FACE_STORED ? stored_suffix : "");
 }
 
-/* Get the number of the entry with this name.  Returns false if no entry of any
-   frame has such a name.  Does not check how many chunks there are. */
-static bool parse(const char *name, uint64_t *entry_no)
+/* Parse a name, of whatever frame.  The number of a chunk with a key is not
+   set. */
+static bool parse(const char *text, struct chunk_name *out)
 {
+    size_t skip = strlen(key_prefix);
+    struct chunk_name name = { .face = FACE_DECODED };
     char same[NAME_LEN];
     char *end;
-    uint64_t chunk_no = strtoull(name, &end, 10);
 
-    *entry_no = NFACES * chunk_no + (*end != '\0');
-    make_name(*entry_no, same);
-    return strcmp(name, same) == 0;
+    if (strncmp(text, key_prefix, skip) == 0) {
+        name.face = FACE_KEY;
+        name.key = strtoull(text + skip, &end, 10);
+    } else {
+        name.chunk_no = strtoull(text, &end, 10);
+        if (*end != '\0')
+            name.face = FACE_STORED;
+    }
+    print_name(&name, same);
+    if (strcmp(text, same) != 0)
+        return false;
+    *out = name;
+    return true;
+}
+
+bool chunks_parse_number(const char *text, uint64_t *chunk_no)
+{
+    struct chunk_name name;
+
+    if (!parse(text, &name) || name.face == FACE_KEY)
+        return false;
+    *chunk_no = name.chunk_no;
+    return true;
+}
+
+uint64_t chunks_parse_key(const char *text)
+{
+    struct chunk_name name;
+
+    return parse(text, &name) ? name.key : 0;
+}
+
+/* Find the chunk that a name stands for.  Returns false if there is none. */
+static bool find(const struct chunks *chunks, const char *text,
+                 struct chunk_name *out)
+{
+    const struct frame_keys *keys;
+
+    if (!parse(text, out))
+        return false;
+    if (out->face != FACE_KEY)
+        return out->chunk_no < frame_get_info(chunks->frame)->nchunks;
+    keys = get_keys(chunks);
+    return keys && frame_keys_find(keys, out->key, &out->chunk_no) == 0;
 }
 
 static int kind_of(const struct backing_dir *dir, const char *name,
                    unsigned char type __attribute__((unused)))
 {
-    uint64_t entry_no;
+    struct chunk_name found;
 
-    if (!parse(name, &entry_no) || entry_no >= count_entries(dir->state))
+    if (!find(dir->state, name, &found))
         return ENTRY_NONE;
-    return (int)kind_of_number(entry_no);
+    return found.face == FACE_STORED ? ENTRY_CHUNK_STORED : ENTRY_CHUNK;
 }
 
 static void place_in(const struct backing_dir *dir, const char *name,
@@ -231,13 +304,16 @@ static void place_in(const struct backing_dir *dir, const char *name,
                      struct backing_place *out)
 {
     struct chunks *chunks = dir->state;
-    uint64_t entry_no;
+    struct chunk_name found = { 0 };
 
-    parse(name, &entry_no);
+    /* If the chunk is gone, no frame has one with this number. */
+    if (!find(chunks, name, &found))
+        found.chunk_no = UINT64_MAX;
     *out = chunks->place;
     out->owned = false;
     out->chunks = chunks;
-    out->chunk_no = entry_no / NFACES;
+    out->chunk_no = found.chunk_no;
+    out->chunk_key = found.key;
 }
 
 /* Describe the entry with this number. */
@@ -245,17 +321,23 @@ static void describe(const struct backing_dir *dir, uint64_t entry_no,
                      struct backing_listed *out)
 {
     const struct chunks *chunks = dir->state;
+    const struct chunk_name name = {
+        .chunk_no = entry_no / FACE_LISTED,
+        .face = (enum face)(entry_no % FACE_LISTED),
+    };
 
-    make_name(entry_no, out->name);
-    out->ino =
-        ino_of(chunks->st.st_ino, entry_no / NFACES, kind_of_number(entry_no));
+    print_name(&name, out->name);
+    out->ino = ino_of_name(chunks->st.st_ino, &name);
 }
 
 static int list_next(struct backing_dir *dir, off_t off,
                      struct backing_listed *out)
 {
-    return backing_list_numbered(dir, off, count_entries(dir->state), describe,
-                                 out);
+    const struct chunks *chunks = dir->state;
+
+    return backing_list_numbered(
+        dir, off, FACE_LISTED * frame_get_info(chunks->frame)->nchunks,
+        describe, out);
 }
 
 static void view(const struct backing_place *place, enum entry_kind kind,

@@ -29,6 +29,10 @@ int file_context_new(const struct file_options *options,
 /* All files must be closed.  Accepts NULL. */
 void file_context_free(struct file_context *context);
 
+/* Count memory of the caller's as part of the cache.  `change` is in bytes, and
+   may be negative. */
+void file_count_memory(struct file_context *context, ptrdiff_t change);
+
 /*
  * Return the flags with which to open the stores of files, in addition to those
  * that say what they are opened for: STORE_LOCK if the context locks frames, or

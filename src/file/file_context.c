@@ -77,6 +77,11 @@ void file_context_free(struct file_context *context)
     free(context);
 }
 
+void file_count_memory(struct file_context *context, ptrdiff_t change)
+{
+    cache_change_other(context->cache, change);
+}
+
 unsigned file_store_flags(const struct file_context *context)
 {
     return context->lock ? STORE_LOCK : 0;

@@ -37,6 +37,7 @@ void handle_close(struct fs *fs, struct handle *handle)
 {
     fs_remove_opened(fs, &handle->opened);
     uncount_writer(fs, handle);
+    chunk_draft_free(handle->draft);
     open_file_put(fs, handle->open);
     free(handle);
 }

@@ -2,6 +2,7 @@
 #ifndef OPEN_HANDLE_H
 #define OPEN_HANDLE_H
 
+#include "open/chunk_draft.h"
 #include "open/open_file.h"
 
 /* One open file description of a program, as the kernel counts them. */
@@ -15,6 +16,8 @@ struct handle {
     atomic_bool stale;  /* other programs have changed the frame since, and a
                            write was refused because of that */
     struct file_reader reader;
+    struct chunk_draft *draft; /* of a chunk file that was opened for writing;
+                                  else NULL */
     bool direct; /* the kernel caches nothing that this handle reads or
                     writes */
 };

@@ -159,14 +159,49 @@ static void ops_getattr(fuse_req_t req, fuse_ino_t ino,
         reply_attr(fs, req, &st);
 }
 
+/* Set the size of a chunk that a program writes. */
+static void resize_draft(fuse_req_t req, struct node *node,
+                         struct handle *handle, off_t size)
+{
+    struct fs *fs = request_fs(req);
+    struct stat st;
+    int r = chunk_draft_truncate(handle->draft, (uint64_t)size);
+
+    if (r == 0)
+        r = open_attr_get(fs, node, &st);
+    if (r < 0) {
+        request_fail_change(req, r);
+        return;
+    }
+    st.st_size = size;
+    reply_attr(fs, req, &st);
+}
+
+/* Does the kernel pass on the times of a chunk that a program has written?  The
+   chunk has those of the frame. */
+static bool are_times_of_draft(const struct node *node, int to_set)
+{
+    return node_traits(node)->chunk && to_set != 0 &&
+           !(to_set & ~(FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_CTIME));
+}
+
 static void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
                         int to_set, struct fuse_file_info *fi)
 {
     struct fs *fs = request_fs(req);
     struct node *node = request_node(fs, ino);
     struct stat st;
-    int r = to_set & FUSE_SET_ATTR_SIZE ? killpriv_drop(req, node) : 0;
+    int r;
 
+    if (fi && handle_of(fi)->draft && (to_set & FUSE_SET_ATTR_SIZE)) {
+        resize_draft(req, node, handle_of(fi), attr->st_size);
+        return;
+    }
+    if (are_times_of_draft(node, to_set)) {
+        ops_getattr(req, ino, fi);
+        return;
+    }
+    r = to_set & FUSE_SET_ATTR_SIZE ? killpriv_drop(req, node) : 0;
     sync_note(fs, node);
     if (r == 0)
         r = fs_check_node(node);

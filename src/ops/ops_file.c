@@ -3,6 +3,7 @@
 
 #include "open/handle.h"
 #include "open/open_file_lost.h"
+#include "ops/chunk_files.h"
 #include "ops/create.h"
 #include "ops/listing.h"
 #include "ops/ops_private.h"
@@ -17,6 +18,8 @@ void ops_flush(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
     struct fs *fs = request_fs(req);
     int r = 0;
 
+    if (handle->draft)
+        r = chunk_draft_commit(fs, handle->open->node, handle->draft);
     if (handle->writes)
         r = open_file_check_lost(fs, handle->open,
                                  open_file_flush(fs, handle->open));
@@ -27,7 +30,10 @@ void ops_fsync(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
                int datasync __attribute__((unused)), struct fuse_file_info *fi)
 {
     const struct handle *handle = handle_of(fi);
-    int r = sync_open_file(request_fs(req), handle->open);
+    struct fs *fs = request_fs(req);
+    int r = handle->draft
+                ? chunk_draft_commit(fs, handle->open->node, handle->draft)
+                : sync_open_file(fs, handle->open);
 
     request_done(req, handle->stale ? -ESTALE : r);
 }
@@ -38,6 +44,23 @@ void ops_release(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
     passthrough_close(req, handle_of(fi));
     handle_close(request_fs(req), handle_of(fi));
     fuse_reply_err(req, 0);
+}
+
+/* Create a chunk file, and open it for writing. */
+static int create_chunk(struct fs *fs, const struct create *create,
+                        struct handle *handle, struct node **node,
+                        struct stat *st)
+{
+    int r = chunk_files_create(fs, create->parent, create->shown, node, st);
+
+    if (r < 0)
+        return r;
+    r = open_file_get(fs, *node, false, &handle->open);
+    if (r == 0)
+        r = chunk_draft_new(fs, handle->open, true, &handle->draft);
+    if (r < 0)
+        node_forget(&fs->nodes, *node, 1);
+    return r;
 }
 
 void ops_create(fuse_req_t req, fuse_ino_t parent, const char *name,
@@ -56,7 +79,9 @@ void ops_create(fuse_req_t req, fuse_ino_t parent, const char *name,
     int r = -ENOMEM;
 
     sync_note(fs, create.parent);
-    if (handle)
+    if (handle && chunk_files_are_in(create.parent))
+        r = create_chunk(fs, &create, handle, &node, &st);
+    else if (handle)
         r = create_entry(fs, &create, &handle->open, &node, &st);
     if (r < 0) {
         if (handle)
@@ -64,11 +89,15 @@ void ops_create(fuse_req_t req, fuse_ino_t parent, const char *name,
         request_fail_change(req, r);
         return;
     }
-    handle_count_writer(fs, handle);
-    handle->nmodified = open_file_count_modified(handle->open);
+    if (handle->draft) {
+        fi->direct_io = true;
+    } else {
+        handle_count_writer(fs, handle);
+        handle->nmodified = open_file_count_modified(handle->open);
+        handle_choose_io(fs, handle, fi);
+    }
     fi->fh = (uintptr_t)handle;
     entry = entry_param(fs, node, &st);
-    handle_choose_io(fs, handle, fi);
     if (fuse_reply_create(req, &entry, fi) < 0) {
         handle_close(fs, handle);
         node_forget(&fs->nodes, node, 1);

@@ -66,6 +66,36 @@ static int refuse(struct fs *fs, struct open_file *open)
     return -ESTALE;
 }
 
+/* Open a chunk file for writing.  The kernel caches nothing of it, because the
+   bytes are those of the program until they are put. */
+static int open_chunk(struct fs *fs, struct node *node,
+                      struct fuse_file_info *fi)
+{
+    struct handle *handle = handle_new(fs);
+    struct open_version *version;
+    int r;
+
+    if (!handle)
+        return -ENOMEM;
+    r = fs->source.writable ? open_file_get(fs, node, false, &handle->open)
+                            : -EROFS;
+    if (r == 0) {
+        version = open_file_version(handle->open);
+        r = open_version_check_access(version, access_wanted(fi));
+        open_version_put(version);
+    }
+    if (r == 0)
+        r = chunk_draft_new(fs, handle->open, fi->flags & O_TRUNC,
+                            &handle->draft);
+    if (r < 0) {
+        handle_close(fs, handle);
+        return r;
+    }
+    fi->direct_io = true;
+    fi->fh = (uintptr_t)handle;
+    return 0;
+}
+
 /* Open a node and make a handle for it. */
 static int open_handle(fuse_req_t req, struct node *node,
                        struct fuse_file_info *fi)
@@ -164,13 +194,16 @@ static bool is_deferred(fuse_req_t req, const struct fuse_file_info *fi)
 void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     struct fs *fs = request_fs(req);
-    int r = open_handle(req, request_node(fs, ino), fi);
+    struct node *node = request_node(fs, ino);
+    int r = node_traits(node)->chunk && wants_to_write(fi)
+                ? open_chunk(fs, node, fi)
+                : open_handle(req, node, fi);
 
     if (r < 0) {
         request_fail(req, r);
         return;
     }
-    if (handle_of(fi)->writes)
+    if (handle_of(fi)->writes || handle_of(fi)->draft)
         sync_note(fs, request_node(fs, ino));
     passthrough_open(req, handle_of(fi), fi);
     if (!is_deferred(req, fi))

@@ -231,6 +231,18 @@ static int try_read(fuse_req_t req, const struct attempt *attempt, size_t size,
     return 0;
 }
 
+static void read_draft(fuse_req_t req, struct chunk_draft *draft, size_t size,
+                       uint64_t off)
+{
+    char *buf = malloc(size > 0 ? size : 1);
+
+    if (buf)
+        fuse_reply_buf(req, buf, chunk_draft_read(draft, buf, size, off));
+    else
+        request_fail(req, -ENOMEM);
+    free(buf);
+}
+
 void ops_read(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
               size_t size, off_t off, struct fuse_file_info *fi)
 {
@@ -240,6 +252,10 @@ void ops_read(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
     bool again = false;
     int r;
 
+    if (handle->draft) {
+        read_draft(req, handle->draft, size, (uint64_t)off);
+        return;
+    }
     do {
         struct attempt attempt;
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "ops/chunk_files.h"
 #include "ops/create.h"
 #include "ops/listing.h"
 #include "ops/ops_private.h"
@@ -81,9 +82,12 @@ void ops_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent,
 void ops_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
     struct fs *fs = request_fs(req);
+    struct node *dir = request_node(fs, parent);
 
-    sync_note(fs, request_node(fs, parent));
-    request_done(req, remove_file(fs, request_node(fs, parent), name));
+    sync_note(fs, dir);
+    request_done(req, chunk_files_are_in(dir)
+                          ? chunk_files_remove(fs, dir, name)
+                          : remove_file(fs, dir, name));
 }
 
 void ops_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)

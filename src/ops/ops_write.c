@@ -250,8 +250,18 @@ void ops_write(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
         .append = fs->shared && (fi->flags & O_APPEND),
     };
     /* For pages from its cache, the kernel has cleared the bits itself. */
-    int r = fi->writepage ? 0 : killpriv_drop(req, handle->open->node);
+    int r = fi->writepage || handle->draft
+                ? 0
+                : killpriv_drop(req, handle->open->node);
 
+    if (handle->draft) {
+        r = chunk_draft_write(handle->draft, buf, size, (uint64_t)off);
+        if (r < 0)
+            request_fail_change(req, r);
+        else
+            fuse_reply_write(req, size);
+        return;
+    }
     if (r == 0)
         r = write_newest(fs, handle, &bytes);
     if (r == 0 && bytes.off != off)
@@ -370,7 +380,7 @@ void ops_fallocate(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
     struct handle *handle = handle_of(fi);
     struct fs *fs = request_fs(req);
     struct fault fault = FAULT_NONE;
-    int r = 0;
+    int r = handle->draft ? -EOPNOTSUPP : 0;
     struct open_version *version = open_newest(fs, handle, true, &r);
 
     if (r == 0)
@@ -456,7 +466,7 @@ void ops_copy_file_range(fuse_req_t req,
     struct fs *fs = request_fs(req);
     struct handle *out = handle_of(fi_out);
     uint64_t done = 0;
-    int r = 0;
+    int r = out->draft || handle_of(fi_in)->draft ? -EXDEV : 0;
     struct open_version *from = open_newest(fs, handle_of(fi_in), false, &r);
     struct open_version *to = open_newest(fs, out, true, &r);
 

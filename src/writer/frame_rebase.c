@@ -176,6 +176,58 @@ static int merge_entries(struct rebase *rebase, struct fault *fault)
     return r < 0 && !fault->what ? fault_set(fault, r, 0, NULL) : r;
 }
 
+static bool are_same_keys(const struct frame_keys *a,
+                          const struct frame_keys *b)
+{
+    return a->n == b->n &&
+           memcmp(a->keys, b->keys, (size_t)a->n * sizeof(*a->keys)) == 0;
+}
+
+/* Take the checks of chunks that only the other writer has changed.  The table
+   of `next` is that of the merged state. */
+static int merge_checks(struct rebase *rebase, const struct frame_keys *theirs)
+{
+    struct frame_writer *writer = rebase->writer;
+    int r = 0;
+
+    for (uint64_t i = 0; i < theirs->n && r == 0; i++) {
+        struct table_chunk ours;
+        struct table_chunk merged;
+
+        r = chunk_table_get(writer->chunks, i, &ours);
+        if (r == 0)
+            r = chunk_table_get(rebase->next.chunks, i, &merged);
+        if (r == 0 && ours.entry != merged.entry)
+            writer->keys.checks[i] = theirs->checks[i];
+    }
+    return r;
+}
+
+/* Merge the keys of chunks.  If both writers have the same ones, neither has
+   moved chunks. */
+static int merge_keys(struct rebase *rebase, struct fault *fault)
+{
+    struct frame_writer *writer = rebase->writer;
+    const struct frame_keys *theirs;
+    int r = frame_get_keys(rebase->newest, &theirs, fault);
+
+    if (r == -EBADMSG || r == -ENOTSUP || r == -EFBIG)
+        theirs = NULL;
+    else if (r < 0)
+        return r;
+    if (!writer->has_keys && !theirs)
+        return 0;
+    if (!writer->has_keys || !theirs || !are_same_keys(&writer->keys, theirs))
+        return conflict(fault,
+                        "another program has changed the keys of chunks");
+    r = merge_checks(rebase, theirs);
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    if (theirs->next > writer->keys.next)
+        writer->keys.next = theirs->next;
+    return 0;
+}
+
 /* Ids up to those of the newest state are in use. */
 static int reserve_ids(struct rebase *rebase)
 {
@@ -225,6 +277,8 @@ static int run(struct rebase *rebase, struct fault *fault)
 
     if (r == 0)
         r = merge_entries(rebase, fault);
+    if (r == 0)
+        r = merge_keys(rebase, fault);
     if (r != 0)
         return r;
     r = reserve_ids(rebase);

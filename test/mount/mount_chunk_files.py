@@ -226,30 +226,162 @@ def a_million_chunks_are_listed_without_memory():
               'memory: %d' % mount.memory())
 
 
-def they_are_only_read():
+def nothing_but_their_content_changes():
     os.mkdir('src')
     write('src/x.b2frame', frame(DATA, SIZE))
+    os.chmod('src/x.b2frame', 0o640)
     with Mount('src', 'mnt', '-o', 'chunks') as mount:
         top = mount / 'x.chunks'
         one = top + '/00000001'
         mode = os.stat(top).st_mode & 0o777, os.stat(one).st_mode & 0o777
-        check(mode == (0o555, 0o444), 'modes %o %o' % mode)
+        check(mode == (0o750, 0o640), 'modes %o %o' % mode)
         for call, *args in (
                 (os.unlink, one), (os.rmdir, top), (os.truncate, one, 3),
-                (write, one, b''), (write, top + '/new', b''),
-                (os.open, one + '.chunk', os.O_RDWR),
+                (os.unlink, one + '.chunk'),
+                (write, top + '/new', b''), (write, top + '/key-1', b''),
+                (write, top + '/00000012', b''), (write, top + '/11', b''),
                 (os.mkdir, top + '/new'), (os.chmod, one, 0o600),
                 (os.chmod, top, 0o700), (os.utime, one), (os.utime, top),
                 (os.rename, one, mount / 'y'), (os.rename, top, mount / 'y'),
                 (os.rename, mount / 'x', top + '/y'),
                 (os.link, one, mount / 'y'), (os.symlink, 'x', top + '/y'),
                 (os.setxattr, one, 'user.a', b'b')):
-            check(error_of(call, *args) in REFUSED,
+            check(error_of(call, *args) in REFUSED + (errno.EPERM,),
                   '%s: %d' % (call.__name__, error_of(call, *args)))
         check(error_of(os.mkdir, top) == errno.EEXIST, 'mkdir')
         check(error_of(os.unlink, top) == errno.EISDIR, 'unlink')
         check(os.listxattr(one) == [] and os.listxattr(top) == [], 'attributes')
         check(read(mount / 'x') == DATA, 'content')
+
+
+def put(path, *pieces):
+    """Write a chunk, and return the error of that or of the close."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    try:
+        for piece in pieces:
+            os.write(fd, piece)
+    except OSError as error:
+        os.close(fd)
+        return error.errno
+    return error_of(os.close, fd)
+
+
+def what_is_written_to_them_is_put():
+    a, b, c = (bytes([n]) * SIZE for n in (1, 2, 3))
+    os.mkdir('src')
+    for name in 'x', 'y':
+        write('in', DATA[:2 * SIZE + 7])
+        sh('%s create --typesize 1 --chunksize %d --layout %s in '
+           'src/%s.b2frame' % (B2FRAME, SIZE, 'sparse' if name == 'y' else
+                               'contiguous', name))
+    with Mount('src', 'mnt', '-o', 'chunks') as mount:
+        for name in 'x', 'y':
+            top = mount / name + '.chunks'
+            content = [DATA[:SIZE], DATA[SIZE:2 * SIZE], DATA[2 * SIZE:][:7]]
+
+            def seen():
+                check(read(mount / name) == b''.join(content), 'frame')
+                for i, chunk_ in enumerate(content):
+                    check(read(top + '/%08d' % i) == chunk_, 'chunk %d' % i)
+                check(harness.run(B2FRAME, 'cat', 'src/%s.b2frame' % name)
+                      .stdout == b''.join(content), 'stored')
+            check(put(top + '/00000001', a[:100], a[100:]) == 0, 'put')
+            content[1] = a
+            seen()
+            for bad in (a[1:], a + b'b', b'c'):
+                check(put(top + '/00000001', bad) in (errno.EINVAL,
+                                                      errno.EFBIG), 'size')
+                seen()
+            check(put(top + '/00000001') == 0, 'nothing')
+            seen()
+            with open(top + '/00000000', 'r+b', buffering=0) as file:
+                file.seek(10)
+                file.write(b'changed')
+                check(os.pread(file.fileno(), 9, 9) == DATA[9:10] + b'changed' +
+                      DATA[17:18], 'own bytes')
+                check(read(top + '/00000000') == content[0], 'before')
+                os.fsync(file.fileno())
+                content[0] = DATA[:10] + b'changed' + DATA[17:SIZE]
+                seen()
+            check(error_of(put, top + '/00000003') == errno.EINVAL, 'no place')
+            check(put(top + '/00000002', b) == 0, 'last')
+            check(put(top + '/00000003', c) == 0, 'next')
+            check(put(top + '/00000004', c[:9]) == 0, 'short')
+            content[2:] = [b, c, c[:9]]
+            seen()
+            stored_ = read(top + '/00000003.chunk')
+            check(put(top + '/00000001.chunk', stored_) == 0, 'as stored')
+            content[1] = c
+            seen()
+            for bad in (b'no chunk', stored_[:-1], stored_ + b'\0',
+                        b'\xff' * len(stored_)):
+                check(put(top + '/00000001.chunk', bad) != 0, 'bad')
+                seen()
+        check(harness.run(B2FRAME, 'verify', 'src/x.b2frame',
+                          'src/y.b2frame').returncode == 0, 'damaged')
+
+
+def keys_are_names_of_chunks():
+    values = [bytes([n]) * SIZE for n in (1, 2, 3)]
+    os.mkdir('src')
+    write('in', b''.join(values))
+    sh('%s create --typesize 1 --chunksize %d in src/x.b2frame' %
+       (B2FRAME, SIZE))
+    write('in', struct.pack('<10Q', 1, 0, 99, 3, 7, 3, 9, 0, 0, 0))
+    sh(B2FRAME + ' meta set src/x.b2frame framefs.keys in')
+    with Mount('src', 'mnt', '-o', 'chunks') as mount:
+        top = mount / 'x.chunks/'
+        for name in ('key-', 'key-0', 'key-1', 'key-07', 'key--7', 'key- 7',
+                     'key-7.chunk', 'key-18446744073709551623'):
+            check(not os.path.exists(top + name), name)
+        check(sorted(os.listdir(top)) == names(3), 'listed')
+        check([read(top + 'key-%d' % key) for key in (7, 3, 9)] == values,
+              'read')
+        with open(top + 'key-9', 'r+b', buffering=0) as late:
+            late.write(b'late')
+            os.unlink(top + 'key-7')
+            check(not os.path.exists(top + 'key-7'), 'removed')
+            check(read(mount / 'x') == values[1] + values[2], 'rest')
+            check(put(top + 'key-3', values[0]) == 0, 'put')
+        check(read(mount / 'x') == values[0] + b'late' + values[2][4:], 'both')
+        with open(top + 'key-9', 'r+b', buffering=0) as late:
+            late.write(b'gone')
+            os.unlink(top + 'key-9')
+            check(error_of(os.fsync, late.fileno()) == errno.ESTALE, 'gone')
+            check(error_of(late.close) == errno.ESTALE, 'told again')
+        check(read(mount / 'x') == values[0], 'one')
+        check(put(top + '00000001', values[1]) == 0, 'next')
+        check(read(top + 'key-99') == values[1], 'new key')
+        for key in 3, 99:
+            os.unlink(top + 'key-%d' % key)
+        check(read(mount / 'x') == b'' and os.listdir(top) == [], 'empty')
+
+
+def two_programs_lose_nothing():
+    os.mkdir('src')
+    write('in', bytes(8 * SIZE))
+    sh('%s create --typesize 1 --chunksize %d in src/x.b2frame' %
+       (B2FRAME, SIZE))
+    with Mount('src', 'mnt', '-o', 'chunks') as mount:
+        top = mount / 'x.chunks/'
+        script = ('for i in 1 2 3 4 5; do for n in %s; do head -c %d /dev/zero | '
+                  'tr "\\0" $n | cat >%s0000000$n || exit 1; done; done')
+        programs = [subprocess.Popen(['sh', '-c', script % (n, SIZE, top)])
+                    for n in ('0 1 2 3', '4 5 6 7')]
+        check([program.wait() for program in programs] == [0, 0], 'failed')
+        wanted = b''.join(b'%d' % n * SIZE for n in range(8))
+        check(read(mount / 'x') == wanted, 'content')
+        fd = os.open(mount / 'x', os.O_RDWR)
+        os.write(fd, b'by the file')
+        check(put(top + '00000001', b'k' * SIZE) == 0, 'beside a writer')
+        told = error_of(os.fsync, fd)
+        error_of(os.close, fd)
+        check(told in (0, errno.ESTALE), 'told %d' % told)
+        check(read(top + '00000001') == b'k' * SIZE, 'put')
+        check(read(top + '00000000')[:11] ==
+              (b'by the file' if told == 0 else b'0' * 11), 'written')
+    check(harness.run(B2FRAME, 'verify', 'src/x.b2frame').returncode == 0,
+          'damaged')
 
 
 def frames_are_renamed_and_removed_as_ever():
@@ -393,7 +525,10 @@ if __name__ == '__main__':
          names_are_numbers_of_chunks_and_no_others,
          more_chunks_take_more_digits,
          a_million_chunks_are_listed_without_memory,
-         they_are_only_read,
+         nothing_but_their_content_changes,
+         what_is_written_to_them_is_put,
+         keys_are_names_of_chunks,
+         two_programs_lose_nothing,
          frames_are_renamed_and_removed_as_ever,
          they_follow_the_frame,
          holes_are_those_of_the_frame,

@@ -254,7 +254,7 @@ START_TEST(chunks_of_a_frame_lie_over_any_backing)
 
     backing_place_in(&entry.dir, "1", ENTRY_CHUNKS, &place);
     ck_assert_int_eq(backing_stat(&place, ENTRY_CHUNKS, &st), 0);
-    ck_assert_uint_eq(st.st_mode, S_IFDIR | 0440 | 0110);
+    ck_assert_uint_eq(st.st_mode, S_IFDIR | 0640 | 0110);
     ck_assert_uint_ne(st.st_ino, '1');
     ck_assert_int_eq(backing_store(&place, ENTRY_CHUNKS, 0, &store, &fault),
                      -EIO);
