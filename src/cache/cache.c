@@ -82,6 +82,7 @@ void cache_file_init(struct cache_file *file, const struct cache_ops *ops)
     file->ndirty = 0;
     file->nfull = 0;
     file->nunsaved = 0;
+    file->nfailures = 0;
 }
 
 void cache_file_drop(struct cache *cache, struct cache_file *file)

@@ -114,6 +114,11 @@ struct cache_file {
     uint64_t nunsaved; /* bytes written to uncommitted entries, for each at most
                           as many as it has */
     unsigned nyielding; /* threads for which throttled writers give way */
+
+    /* The last time that bytes could not be read (-EIO): */
+    uint64_t nfailures; /* how often there was one */
+    uint64_t failed_chunk_no;
+    int64_t failed_middle_ns; /* middle of the time that the attempt took */
 };
 
 /* Statistics since the start. */

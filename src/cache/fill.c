@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 struct cache_entry *fill_find_locked(struct cache *cache,
                                      const struct cache_range *range)
 {
@@ -86,12 +88,46 @@ static int admit_locked(struct cache *cache, struct cache_request *request,
     return r;
 }
 
+/* Note the result of an attempt to read a chunk. */
+static void note_result_locked(const struct cache_entry *entry,
+                               int64_t begin_ns, int error)
+{
+    struct cache_file *file = entry->file;
+
+    if (error != -EIO)
+        return;
+    file->nfailures++;
+    file->failed_chunk_no = entry->chunk_no;
+    file->failed_middle_ns = begin_ns + (clock_monotonic_ns() - begin_ns) / 2;
+}
+
+/*
+ * Wait for a thread that describes or decodes.  Returns 0, or -EIO if it has
+ * failed to read bytes of this chunk, and this thread has waited most of the
+ * time: if the chunk is on a server that is down, all who wait would otherwise
+ * fail one after another.
+ */
+static int wait_locked(struct cache *cache, const struct cache_file *file,
+                       uint64_t chunk_no)
+{
+    uint64_t nfailures = file->nfailures;
+    int64_t begin_ns = clock_monotonic_ns();
+
+    cache->stats.waits++;
+    pthread_cond_wait(&cache->filled, &cache->lock);
+    return file->nfailures != nfailures && file->failed_chunk_no == chunk_no &&
+                   file->failed_middle_ns >= begin_ns
+               ? -EIO
+               : 0;
+}
+
 /* Make an entry and describe it.  The lock is dropped meanwhile. */
 static int make_entry_locked(struct cache *cache, struct cache_request *request,
                              struct cache_entry **out)
 {
     const struct cache_range *range = request->range;
     struct cache_entry *entry = insert_locked(cache, range);
+    int64_t begin_ns = clock_monotonic_ns();
     struct cache_shape shape;
     int r;
 
@@ -102,6 +138,7 @@ static int make_entry_locked(struct cache *cache, struct cache_request *request,
     r = range->file->ops->describe(request->context, range->chunk_no,
                                    request->writing, &shape);
     pthread_mutex_lock(&cache->lock);
+    note_result_locked(entry, begin_ns, r);
     if (r == 0) {
         entry_set_shape(entry, &shape,
                         shape.writable ? shape.nbytes : range->len);
@@ -124,13 +161,16 @@ static int make_entry_locked(struct cache *cache, struct cache_request *request,
 int fill_get_locked(struct cache *cache, struct cache_request *request,
                     struct cache_entry **out)
 {
-    struct cache_entry *entry = fill_find_locked(cache, request->range);
+    const struct cache_range *range = request->range;
+    struct cache_entry *entry = fill_find_locked(cache, range);
+    int r = 0;
 
     while (entry && !entry->described) {
-        cache->stats.waits++;
-        pthread_cond_wait(&cache->filled, &cache->lock);
-        entry = fill_find_locked(cache, request->range);
+        r = wait_locked(cache, range->file, range->chunk_no);
+        entry = fill_find_locked(cache, range);
     }
+    if (!entry && r < 0)
+        return r;
     if (entry && request->writing && !entry->shape.writable) {
         budget_invalidate_locked(cache, entry);
         entry = NULL;
@@ -157,6 +197,7 @@ static int decode_locked(struct cache *cache, struct cache_request *request,
     struct cache_entry *entry = group->entry;
     const struct cache_shape *shape = &entry->shape;
     struct cache_run run = { .first = first, .n = n };
+    int64_t begin_ns;
     int r;
 
     if (!budget_charge_locked(cache, request, shape->scratch))
@@ -166,11 +207,14 @@ static int decode_locked(struct cache *cache, struct cache_request *request,
     if (shape->needs_first && first > 0)
         run.first_block = entry->groups[0].buffer->bytes;
     memset(entry->states + first, BLOCK_FILLING, n);
+    begin_ns = clock_monotonic_ns();
 
     budget_unlock(cache);
     r = entry->file->ops->decode(request->context, shape, &run);
     pthread_mutex_lock(&cache->lock);
 
+    if (n == 1)
+        note_result_locked(entry, begin_ns, r);
     memset(entry->states + first, r < 0 ? BLOCK_MISSING : BLOCK_READY, n);
     if (r == 0) {
         cache->stats.decoded += n;
@@ -220,17 +264,21 @@ static int fill_plain_locked(struct cache *cache, struct cache_request *request,
                              uint32_t end)
 {
     const struct cache_entry *entry = group->entry;
+    int failed = 0;
 
     for (;;) {
-        int r = fill_missing_locked(cache, request, group, first, end);
         uint32_t block = first + entry_run(entry, first, end, BLOCK_READY);
+        int r;
 
+        if (failed < 0 && block < end && entry->states[block] == BLOCK_MISSING)
+            return failed;
+        r = fill_missing_locked(cache, request, group, first, end);
+        block = first + entry_run(entry, first, end, BLOCK_READY);
         if (block == end || request->wait == CACHE_WAIT_NEVER)
             return r;
         /* Wait for other threads even if a later block failed. */
         if (entry->states[block] != BLOCK_MISSING) {
-            cache->stats.waits++;
-            pthread_cond_wait(&cache->filled, &cache->lock);
+            failed = wait_locked(cache, entry->file, entry->chunk_no);
         } else if (r < 0) {
             return r;
         }

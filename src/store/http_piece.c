@@ -118,6 +118,18 @@ static void take_reply(struct net_request *request)
         http_remote_free(remote);
 }
 
+/* A reader may have waited for an answer about the state before, see
+   http_remote_check(). */
+static unsigned time_left_locked(const struct http_context *context)
+{
+    unsigned timeout = net_get_options(context->net)->timeout;
+    unsigned spent = http_remote_check_time(timeout);
+
+    if (clock_monotonic_ns() >= context->quiet_ns || spent >= timeout)
+        return timeout;
+    return timeout - spent;
+}
+
 void http_piece_start_locked(struct http_piece *piece, bool ahead)
 {
     struct http_remote *remote = piece->remote;
@@ -130,6 +142,7 @@ void http_piece_start_locked(struct http_piece *piece, bool ahead)
         .len = piece->len,
         .buf = piece->bytes,
         .if_match = remote->known ? remote->etag : NULL,
+        .timeout = time_left_locked(remote->context),
         .ahead = ahead,
         .done = take_reply,
         .context = piece,

@@ -382,6 +382,11 @@ static int begin_check(struct http_remote *remote)
     return r;
 }
 
+unsigned http_remote_check_time(unsigned timeout)
+{
+    return (timeout + CHECK_PART - 1) / CHECK_PART;
+}
+
 /* This asks for one byte, because a presigned URL does not allow HEAD.  It does
    not wait for long, because the program has yet to wait for bytes. */
 int http_remote_check(struct http_remote *remote)
@@ -391,9 +396,8 @@ int http_remote_check(struct http_remote *remote)
         .url = &remote->url,
         .len = sizeof(byte),
         .buf = &byte,
-        .timeout =
-            (net_get_options(remote->context->net)->timeout + CHECK_PART - 1) /
-            CHECK_PART,
+        .timeout = http_remote_check_time(
+            net_get_options(remote->context->net)->timeout),
     };
     int r = begin_check(remote);
 

@@ -55,6 +55,9 @@ void http_remote_set_stale_locked(struct http_remote *remote);
 /* The server has not answered a request in time. */
 void http_remote_quiet_locked(struct http_context *context);
 
+/* Seconds for which http_remote_check() waits for an answer. */
+unsigned http_remote_check_time(unsigned timeout);
+
 /* Wait until the state is known, or fetch the start of the object, by which it
    gets known. */
 int http_remote_know(struct http_remote *remote);

@@ -32,6 +32,7 @@ struct mock {
     atomic_bool too_much;  /* the cache exceeded its limit */
     atomic_bool bad_first; /* decode() got a block without block 0 */
     atomic_bool shut;      /* makes decode() wait */
+    int error;             /* of decode() for `bad`; 0: -EBADMSG */
 };
 
 static inline uint8_t byte_at(uint64_t chunk_no, uint64_t off)
@@ -99,7 +100,7 @@ static inline int mock_decode(void *context, const struct cache_shape *shape,
     memcpy(&chunk_no, shape->chunk, sizeof(chunk_no));
     if (chunk_no == 0 && mock->bad >= run->first &&
         mock->bad - run->first < run->n)
-        return -EBADMSG;
+        return mock->error < 0 ? mock->error : -EBADMSG;
     if (shape->needs_first && run->first > 0)
         check_first(mock, chunk_no, run->first_block);
     for (; off < end && off < shape->nbytes; off++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <pthread.h>
 
+#include "base/clock.h"
 #include "cache_mock.h"
 
 enum {
@@ -99,6 +100,38 @@ START_TEST(all_who_wait_for_a_bad_block_learn_of_it)
 
     for (unsigned i = 0; i < NTHREADS; i++)
         ck_assert_int_eq(readers[i].result, -EBADMSG);
+    mock.bad = NOTHING_BAD;
+    touch(&mock, 0, 0, BLOCK);
+    mock_close(&mock);
+}
+END_TEST
+
+/* Each attempt may take long, if a server is down. */
+START_TEST(a_block_that_cannot_be_read_is_tried_once_for_all_who_wait)
+{
+    struct mock mock;
+    struct reader readers[NTHREADS] = { 0 };
+    int64_t start = clock_monotonic_ns();
+    int64_t took;
+
+    mock_open(&mock, 1 << 20);
+    mock.shut = true;
+    mock.bad = 0;
+    mock.error = -EIO;
+    for (unsigned i = 0; i < NTHREADS; i++)
+        readers[i].len = BLOCK;
+    start_all(readers, &mock, read_once);
+    wait_for_waiters(&mock, NTHREADS - 1);
+    took = clock_monotonic_ns() - start;
+    /* They shall have waited for most of the time. */
+    while (clock_monotonic_ns() - start < 3 * took)
+        pause_briefly();
+    mock.shut = false;
+    join_all(readers);
+
+    for (unsigned i = 0; i < NTHREADS; i++)
+        ck_assert_int_eq(readers[i].result, -EIO);
+    ck_assert_uint_eq(mock.nruns, 1);
     mock.bad = NOTHING_BAD;
     touch(&mock, 0, 0, BLOCK);
     mock_close(&mock);
@@ -212,6 +245,7 @@ int main(void)
     const TTest *const tests[] = {
         one_decode_serves_all_who_wait_for_it,
         all_who_wait_for_a_bad_block_learn_of_it,
+        a_block_that_cannot_be_read_is_tried_once_for_all_who_wait,
         decoding_ahead_does_not_wait_for_other_decoders,
         what_another_thread_decodes_counts_before_a_bad_block,
         threads_that_need_all_memory_take_turns,
