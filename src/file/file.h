@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 
 #include "base/fault.h"
+#include "file/file_reader.h"
 #include "frame/frame.h"
 #include "frame/metalayer.h"
 #include "state/chunk_shape.h"
@@ -220,24 +221,6 @@ bool file_is_newest(struct file *file);
 /* Return the decoded size in bytes, including bytes that are not yet
    committed. */
 uint64_t file_size(const struct file *file);
-
-/* The position of one reader, so that read-ahead can follow it.  Starts zeroed.
-   A reader may go on to any file of a context; the files lock it. */
-struct file_reader {
-    uint64_t next_off;   /* where its next read starts if it reads
-                            sequentially */
-    uint64_t ahead_off;  /* end of the bytes that read-ahead was asked to
-                            decode */
-    uint64_t fetch_off;  /* end of the bytes that read-ahead was asked to
-                            fetch */
-    size_t window;       /* bytes to decode ahead; 0 while it looks random */
-    unsigned streak;     /* number of reads in a row that continued the last */
-    uint64_t behind_off; /* chunks that end before this offset have been
-                            released */
-    uint64_t own_bytes;  /* read since all sequential readers together had */
-    uint64_t all_bytes;  /* read this many */
-    uint64_t nstreams;   /* readers that share the cache; 0: not yet known */
-};
 
 /* Bytes of a file that a caller wants to read. */
 struct file_range {

@@ -17,6 +17,9 @@ enum {
                          reads */
     LATE_WINDOWS = 8, /* how far the pool may be behind a reader; a task that is
                          farther behind belongs to another reader */
+    TENDENCY_READS = 4, /* from which on a reader has a tendency; and how many
+                           times more reads follow each other than not if it is
+                           to be sequential */
     STREAMS_BYTES = 1 << 20, /* bytes that a reader reads until it counts the
                                 others again */
 };
@@ -110,9 +113,15 @@ static bool note_read_locked(struct file_reader *reader, uint64_t off,
     uint64_t end = off + len;
 
     if (off > reader->next_off + slack || off + slack < reader->next_off) {
-        *reader = (struct file_reader){ .next_off = end, .behind_off = off };
+        *reader = (struct file_reader){
+            .next_off = end,
+            .behind_off = off,
+            .nfollowed = reader->nfollowed,
+            .njumps = reader->njumps + 1,
+        };
         return false;
     }
+    reader->nfollowed++;
     if (end <= reader->next_off)
         return false;
     reader->next_off = end;
@@ -433,4 +442,15 @@ void readahead_follow(struct file *file, struct file_reader *reader,
     }
     if (ahead->fetches)
         fetch(file, reader);
+}
+
+int file_reader_tendency(const struct file_reader *reader)
+{
+    if (reader->nfollowed >= TENDENCY_READS &&
+        reader->njumps <= reader->nfollowed / TENDENCY_READS)
+        return 1;
+    if (reader->njumps >= TENDENCY_READS &&
+        reader->njumps > reader->nfollowed / TENDENCY_READS)
+        return -1;
+    return 0;
 }

@@ -29,6 +29,7 @@
 #include "fuse/stop_signal.h"
 #include "open/deferred_close.h"
 #include "open/kernel.h"
+#include "open/kernel_readahead.h"
 #include "ops/killpriv.h"
 #include "ops/ops.h"
 #include "ops/remove.h"
@@ -61,6 +62,7 @@ struct mount {
     struct stop_signal stop;
     struct kernel_writeback writeback;
     struct idle idle;
+    struct kernel_readahead kernel_ahead;
     uint64_t dev; /* device number of the mount; 0: not known */
     struct ops_data data;
 };
@@ -131,6 +133,7 @@ static int open_mount(struct mount *mount, struct options *options)
     if (fs_open(&options->fs, &mount->fs) < 0)
         return EXIT_FAILURE;
     mount->data.fs = mount->fs;
+    mount->fs->kernel_ahead = &mount->kernel_ahead;
     if (check_cache(mount->fs, options) < 0)
         return EXIT_USAGE;
     if (!mount->fs->source.writable &&
@@ -196,6 +199,7 @@ static void close_mount(struct mount *mount)
     if (fs_close(mount->fs) < 0)
         mount_lock_fail(&mount->lock);
     mount_lock_close(&mount->lock);
+    kernel_readahead_close(&mount->kernel_ahead);
     free(mount->mountpoint);
 }
 
@@ -296,6 +300,14 @@ static void lock_source(struct mount *mount)
                     mount->fs->source.writable);
 }
 
+static void open_kernel_readahead(struct mount *mount, int64_t kib)
+{
+    int r = kernel_readahead_open(&mount->kernel_ahead, mount->dev, kib);
+
+    if (r < 0 && kib != KERNEL_READAHEAD_AUTO)
+        log_warning("kernel_readahead: only root may set it: %s", strerror(-r));
+}
+
 static int serve(struct mount *mount, const struct options *options)
 {
     int r = options->foreground ? 0 : detach(mount);
@@ -329,6 +341,8 @@ static int serve(struct mount *mount, const struct options *options)
                                    mount->mountpoint, mount->dev,
                                    options->file.commit);
     if (r == 0)
+        open_kernel_readahead(mount, options->kernel_readahead);
+    if (r == 0)
         r = idle_start(&mount->idle, mount->fs, mount->mountpoint, mount->dev,
                        options->idle);
     if (r < 0) {
@@ -353,7 +367,10 @@ static void report_request(const char *line)
 
 int mount_run(struct options *options)
 {
-    struct mount mount = { .data = { .ready = tell_ready, .ready_fd = -1 } };
+    struct mount mount = {
+        .data = { .ready = tell_ready, .ready_fd = -1 },
+        .kernel_ahead = { .fd = -1 },
+    };
     int status;
 
     options->file.net.report = report_request;

@@ -12,6 +12,7 @@
 #include "base/size.h"
 #include "chunk/plugin.h"
 #include "fuse/options_mount.h"
+#include "open/kernel_readahead.h"
 #include "state/option_words.h"
 #include "state/params.h"
 
@@ -457,6 +458,7 @@ int options_parse(int argc, char **argv, struct options *out)
         .file = file_default_options,
         .fs.params = params_default,
         .fs.shown = fs_shown_default,
+        .kernel_readahead = KERNEL_READAHEAD_AUTO,
         .args = FUSE_ARGS_INIT(argc, argv),
     };
     out->file.view = FILE_VIEW_ARRAY;

@@ -15,8 +15,9 @@ struct options {
     struct file_options file;
     uint32_t max_read; /* bytes of a request; 0: the kernel's choice */
     bool io_uring;     /* requests arrive by io_uring, if the kernel can */
-    unsigned idle;     /* seconds without use until it unmounts; 0: never */
-    bool others;       /* users other than the daemon's may use the mount */
+    int64_t kernel_readahead; /* in KiB, or KERNEL_READAHEAD_AUTO */
+    unsigned idle; /* seconds without use until it unmounts; 0: never */
+    bool others;   /* users other than the daemon's may use the mount */
     bool foreground;
     bool debug;
     bool stats; /* print the statistics of `fs.mountpoint`; and how: */

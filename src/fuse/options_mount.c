@@ -9,11 +9,14 @@
 #include "base/log.h"
 #include "base/size.h"
 #include "fuse/options.h"
+#include "open/kernel_readahead.h"
 
 enum {
     ID_MAX = INT32_MAX, /* the kernel has larger ones, but they mean nobody in
                            some places */
     TIMEOUT_MAX = 31 * 24 * 3600,
+    KIB = 1024,
+    KERNEL_READAHEAD_MAX = 1 << 30,
 };
 
 /* Flags of a mount that a remount may set.  If `taken`, framefs or libfuse takes
@@ -143,6 +146,24 @@ static int set_idle(const char *option, const char *value, unsigned *out)
     return r;
 }
 
+static int set_kernel_readahead(const char *option, const char *value,
+                                int64_t *kib)
+{
+    uint64_t size;
+
+    if (strcmp(value, "auto") == 0) {
+        *kib = KERNEL_READAHEAD_AUTO;
+        return 0;
+    }
+    if (!size_parse(value, &size) || size > KERNEL_READAHEAD_MAX) {
+        log_error("%s: wants auto, or a size up to %d", option,
+                  KERNEL_READAHEAD_MAX);
+        return -EINVAL;
+    }
+    *kib = (int64_t)(size / KIB);
+    return 0;
+}
+
 /* Set an option that changes what the kernel is told of files.  Returns 1 if it
    is another one. */
 static int set_shown(struct fs_shown *shown, const char *option)
@@ -172,6 +193,9 @@ int options_take_other(struct options *options, const char *option)
         options->remount = true;
         return 0;
     }
+    if (begins(option, "kernel_readahead="))
+        return set_kernel_readahead(option, strchr(option, '=') + 1,
+                                    &options->kernel_readahead);
     if (begins(option, "idle="))
         return set_idle(option, strchr(option, '=') + 1, &options->idle);
     return set_shown(&options->fs.shown, option);

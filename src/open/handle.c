@@ -6,6 +6,7 @@
 
 #include "open/free_space.h"
 #include "open/kernel.h"
+#include "open/kernel_readahead.h"
 #include "tree/report.h"
 
 uint32_t handle_typesize_of(const struct open_version *version)
@@ -36,6 +37,9 @@ static void uncount_writer(struct fs *fs, struct handle *handle)
 void handle_close(struct fs *fs, struct handle *handle)
 {
     fs_remove_opened(fs, &handle->opened);
+    if (handle->open)
+        kernel_readahead_note(fs->kernel_ahead, handle->open->node,
+                              &handle->reader);
     uncount_writer(fs, handle);
     chunk_draft_free(handle->draft);
     open_file_put(fs, handle->open);

@@ -6,6 +6,7 @@
 #include "open/deferred_close.h"
 #include "open/handle.h"
 #include "open/kernel.h"
+#include "open/kernel_readahead.h"
 #include "ops/killpriv.h"
 #include "ops/ops_private.h"
 #include "ops/passthrough.h"
@@ -137,6 +138,7 @@ static void reply(struct fs *fs, fuse_req_t req,
 {
     struct handle *handle = handle_of(fi);
 
+    kernel_readahead_choose(fs->kernel_ahead, handle->open->node);
     /* This fails if the mount ends; the kernel then forgets the handle with
        it. */
     if (fuse_reply_open(req, fi) < 0)

@@ -20,6 +20,7 @@
 
 struct deferred_close;
 struct free_space;
+struct kernel_readahead;
 struct open_file;
 
 /* What the kernel is told of files in place of what is stored; negative members
@@ -83,6 +84,7 @@ struct fs {
 
     struct deferred_close *deferred_close; /* files that programs have closed */
     struct free_space *space;              /* has a lock of its own */
+    struct kernel_readahead *kernel_ahead; /* not owned; needs no lock */
     struct node_table nodes;
 };
 

@@ -77,14 +77,16 @@ struct node {
                                state another one before long, so a lookup
                                compares the mark, too */
     atomic_uint
-        nnotifications; /* notifications to the kernel about the file that are
+        nnotifications;  /* notifications to the kernel about the file that are
                            not yet sent; read without the lock */
-    uint64_t new_size;  /* while the kernel knows the file by lookups alone, and
+    atomic_int tendency; /* of its readers, see file_reader_tendency(); read and
+                            written without the lock */
+    uint64_t new_size; /* while the kernel knows the file by lookups alone, and
                            it has not been open: 1 + the size in bytes that the
                            kernel was told; else 0 */
-    bool kernel_stale;  /* the kernel's data or size of the file is stale, and a
+    bool kernel_stale; /* the kernel's data or size of the file is stale, and a
                            notification cannot mend that */
-    bool unread;        /* the frame may not be read, so the size that shows is
+    bool unread;       /* the frame may not be read, so the size that shows is
                            not that of its content */
     struct fault_log *faults; /* faults that were reported; see report.h */
 };

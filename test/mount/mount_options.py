@@ -12,7 +12,7 @@ import socket
 import stat
 
 from mounted import (FRAMEFS, PATIENCE, Mount, check, error_of, frame, harness,
-                     is_mounted, main, need_fuse, need_root, read, write)
+                     is_mounted, main, need_fuse, need_root, read, wait_for, write)
 
 MEANINGLESS = ('defaults,auto,noauto,nofail,_netdev,user,user=me,nouser,users,'
                'owner,group,nodiratime,strictatime,lazytime,nosymfollow,'
@@ -140,12 +140,56 @@ def the_service_manager_is_told():
             pass
 
 
+def read_ahead(mount):
+    """Return how far the kernel reads ahead of what is opened now, in KiB."""
+    st = os.stat(mount.path)
+    return int(read('/sys/class/bdi/%d:%d/read_ahead_kb' %
+                    (os.major(st.st_dev), os.minor(st.st_dev))))
+
+
+def open_until(mount, name, wanted):
+    """Open a file again until the kernel has told that the last reader closed
+    it, and the value is as wanted."""
+    def is_as_wanted():
+        read(mount / name, 0, 1)
+        return read_ahead(mount) == wanted
+    wait_for(is_as_wanted, '%s: %d KiB' % (name, wanted))
+
+
+def the_kernel_reads_ahead_of_sequential_readers():
+    need_root('the value of a mount')
+    os.mkdir('src')
+    for name in 'abcdef':
+        write('src/%s.b2frame' % name, frame(bytes(1000) * 16000, 1 << 20))
+    if not os.access('/sys/class/bdi', os.W_OK):
+        raise harness.Skipped('/sys is read-only')
+    with Mount('src', 'mnt', '-o', 'kernel_readahead=512K') as mount:
+        read(mount / 'a', 0, 1)
+        check(read_ahead(mount) == 512, 'the value of the user')
+    with Mount('src', 'mnt') as mount:
+        usual = read_ahead(mount)
+        read(mount / 'a')
+        open_until(mount, 'a', 1024)
+        read(mount / 'b', 0, 1)
+        check(read_ahead(mount) == usual, 'unknown file')
+        with open(mount / 'b', 'rb', buffering=0) as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
+            for i in range(20):
+                os.pread(file.fileno(), 4096, i * 7919 % 3900 * 4096)
+        for name in 'cdef':
+            read(mount / name)
+        open_until(mount, 'f', 1024)
+        open_until(mount, 'b', usual)
+
+
 def wrong_values_are_refused():
     os.mkdir('src')
     for option in ('uid=', 'uid=-1', 'uid=me', 'gid=4294967296', 'umask=',
                    'umask=8', 'umask=01000', 'umask=-1', 'attr_timeout=',
                    'attr_timeout=nan', 'attr_timeout=-1', 'entry_timeout=1e300',
-                   'entry_timeout=1s', 'idle=', 'idle=-1', 'idle=1m'):
+                   'entry_timeout=1s', 'idle=', 'idle=-1', 'idle=1m',
+                   'kernel_readahead=', 'kernel_readahead=much',
+                   'kernel_readahead=-1', 'kernel_readahead=2G'):
         done = harness.run(FRAMEFS, '-o', option, 'src', 'mnt')
         check(done.returncode == 2 and option.encode() in done.stderr,
               '%s: %d %s' % (option, done.returncode, done.stderr))
@@ -158,4 +202,5 @@ main(options_that_mean_nothing_are_ignored,
      the_kernel_keeps_what_it_knows_as_long_as_wanted,
      an_unused_mount_goes,
      the_service_manager_is_told,
+     the_kernel_reads_ahead_of_sequential_readers,
      wrong_values_are_refused)
