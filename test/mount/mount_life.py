@@ -88,11 +88,23 @@ def help_and_version():
           re.fullmatch(r'framefs [0-9.]+\n', done.stdout), 'version')
 
 
+def outer(page):
+    """Return the lines of a manual page that are in no list of a list."""
+    kept = []
+    depth = 0
+    for line in page.splitlines():
+        depth += line.startswith('.Bl') - line.startswith('.El')
+        if depth < 2:
+            kept.append(line)
+    return '\n'.join(kept)
+
+
 def manual_page_and_help_name_the_same_options():
     told = set(re.findall(r'^  ([a-z-]+)', framefs('--help').stdout, re.M))
     with open(os.path.join(harness.SOURCE, 'tools', 'framefs.1'),
               encoding='utf-8') as page:
-        items = re.findall(r'^\.It (Fl|Cm) ([a-z-]+)', page.read(), re.M)
+        items = re.findall(r'^\.It (Fl|Cm) ([a-z-]+)', outer(page.read()),
+                           re.M)
     written = {('-' if macro == 'Fl' else '') + name for macro, name in items}
     check(told == written - {'-o'}, 'only one of them has %s' %
           (told ^ written))
