@@ -122,3 +122,56 @@ size_t pool_withdraw(struct pool *pool, const void *owner, struct list *out)
     pthread_mutex_unlock(&pool->lock);
     return n;
 }
+
+struct job_task {
+    struct pool_task task;
+    struct pool_job *job;
+    unsigned no;
+};
+
+static void end_tasks(struct pool_job *job, unsigned n)
+{
+    pthread_mutex_lock(&job->lock);
+    job->ntasks -= n;
+    if (job->ntasks == 0)
+        pthread_cond_signal(&job->finished);
+    pthread_mutex_unlock(&job->lock);
+}
+
+static void run_job_task(struct pool_task *pool_task)
+{
+    struct job_task *task = (struct job_task *)(void *)pool_task;
+
+    task->job->run(task->job, task->no);
+    end_tasks(task->job, 1);
+}
+
+int pool_run(struct pool *pool, struct pool_job *job, unsigned ntasks)
+{
+    struct job_task *tasks = calloc(ntasks + 1, sizeof(*tasks));
+    struct list late;
+
+    if (!tasks)
+        return -ENOMEM;
+    list_init(&late);
+    pthread_mutex_init(&job->lock, NULL);
+    pthread_cond_init(&job->finished, NULL);
+    job->ntasks = ntasks;
+    for (unsigned i = 0; i < ntasks; i++) {
+        tasks[i] =
+            (struct job_task){ .task = { .run = run_job_task, .owner = job },
+                               .job = job,
+                               .no = i + 1 };
+        pool_submit(pool, &tasks[i].task);
+    }
+    job->run(job, 0);
+    end_tasks(job, (unsigned)pool_withdraw(pool, job, &late));
+    pthread_mutex_lock(&job->lock);
+    while (job->ntasks > 0)
+        pthread_cond_wait(&job->finished, &job->lock);
+    pthread_mutex_unlock(&job->lock);
+    pthread_cond_destroy(&job->finished);
+    pthread_mutex_destroy(&job->lock);
+    free(tasks);
+    return 0;
+}

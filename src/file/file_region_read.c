@@ -18,32 +18,21 @@ struct unit {
     uint64_t end;
 };
 
-/*
- * A read of a region by several threads.
- *
- * Locking.  `lock` is a leaf and guards all fields below it.
- */
+/* A read of a region by several threads.  pool_job.lock guards `next`, `error`
+   and `fault`. */
 struct job {
+    struct pool_job pool;
     struct file *file;
     const struct region_plan *plan;
     uint8_t *memory;
     uint64_t nparts; /* units of a chunk */
     uint64_t nunits;
     bool drop_behind;
-
-    pthread_mutex_t lock;
-    pthread_cond_t finished;
-    uint64_t next; /* unit that no thread has begun */
-    unsigned ntasks;
+    uint64_t *left; /* for each task the unit for which it found no memory; else
+                       nunits */
+    uint64_t next;  /* unit that no thread has begun */
     int error;
     struct fault *fault;
-};
-
-struct job_task {
-    struct pool_task task;
-    struct job *job;
-    uint64_t left; /* the unit for which the task found no memory; else
-                      job.nunits */
 };
 
 /* One thread's work on a unit. */
@@ -215,7 +204,7 @@ static bool take_unit(struct job *job, int error, const struct fault *fault,
 {
     bool more;
 
-    pthread_mutex_lock(&job->lock);
+    pthread_mutex_lock(&job->pool.lock);
     if (error < 0 && job->error == 0) {
         job->error = error;
         *job->fault = *fault;
@@ -223,13 +212,13 @@ static bool take_unit(struct job *job, int error, const struct fault *fault,
     more = job->error == 0 && job->next < job->nunits;
     if (more)
         *no = job->next++;
-    pthread_mutex_unlock(&job->lock);
+    pthread_mutex_unlock(&job->pool.lock);
     return more;
 }
 
 /* Read units until there are no more.  Returns the number of one for which
    there was no memory, without waiting, or job.nunits. */
-static uint64_t work(struct job *job, enum cache_wait wait)
+static uint64_t read_units(struct job *job, enum cache_wait wait)
 {
     struct reader reader = { .job = job, .wait = wait };
     struct fault fault = FAULT_NONE;
@@ -250,63 +239,31 @@ static uint64_t work(struct job *job, enum cache_wait wait)
     return left;
 }
 
-static void end_tasks(struct job *job, unsigned n)
+/* The thread that wants the region waits for memory; others leave a unit. */
+static void work(struct pool_job *pool_job, unsigned no)
 {
-    pthread_mutex_lock(&job->lock);
-    job->ntasks -= n;
-    if (job->ntasks == 0)
-        pthread_cond_signal(&job->finished);
-    pthread_mutex_unlock(&job->lock);
-}
+    struct job *job = (struct job *)(void *)pool_job;
 
-static void run_task(struct pool_task *pool_task)
-{
-    struct job_task *task = (struct job_task *)(void *)pool_task;
-
-    task->left = work(task->job, CACHE_WAIT_DECODE);
-    end_tasks(task->job, 1);
+    if (no == 0)
+        read_units(job, CACHE_WAIT_MEMORY);
+    else
+        job->left[no - 1] = read_units(job, CACHE_WAIT_DECODE);
 }
 
 /* Read the units that tasks have left. */
-static void read_left(struct job *job, const struct job_task *tasks,
-                      unsigned ntasks)
+static void read_left(struct job *job, unsigned ntasks)
 {
     struct reader reader = { .job = job, .wait = CACHE_WAIT_MEMORY };
 
     for (unsigned i = 0; i < ntasks && job->error == 0; i++) {
         struct unit unit;
 
-        if (tasks[i].left == job->nunits)
+        if (job->left[i] == job->nunits)
             continue;
-        find_unit(job, tasks[i].left, &unit);
+        find_unit(job, job->left[i], &unit);
         job->error = read_unit(&reader, &unit, job->fault);
     }
     free(reader.scratch);
-}
-
-/* Read in this thread and in the pool.  Tasks that have not started when this
-   thread is done are withdrawn. */
-static void read_together(struct job *job, struct job_task *tasks,
-                          unsigned ntasks)
-{
-    struct pool *pool = job->file->constant.context->pool;
-    struct list late;
-
-    list_init(&late);
-    job->ntasks = ntasks;
-    for (unsigned i = 0; i < ntasks; i++) {
-        tasks[i] = (struct job_task){ .task = { .run = run_task, .owner = job },
-                                      .job = job,
-                                      .left = job->nunits };
-        pool_submit(pool, &tasks[i].task);
-    }
-    work(job, CACHE_WAIT_MEMORY);
-    end_tasks(job, (unsigned)pool_withdraw(pool, job, &late));
-    pthread_mutex_lock(&job->lock);
-    while (job->ntasks > 0)
-        pthread_cond_wait(&job->finished, &job->lock);
-    pthread_mutex_unlock(&job->lock);
-    read_left(job, tasks, ntasks);
 }
 
 /* Cut the work into units.  Returns the number of tasks that help. */
@@ -333,27 +290,34 @@ static unsigned cut_work(struct job *job)
                                            : (unsigned)job->nunits - 1;
 }
 
+static int read_together(struct job *job, unsigned ntasks)
+{
+    int r;
+
+    job->left = malloc((ntasks + 1) * sizeof(*job->left));
+    for (unsigned i = 0; job->left && i < ntasks; i++)
+        job->left[i] = job->nunits;
+    r = job->left
+            ? pool_run(job->file->constant.context->pool, &job->pool, ntasks)
+            : -ENOMEM;
+    if (r == 0)
+        read_left(job, ntasks);
+    else
+        fault_set(job->fault, r, 0, NULL);
+    free(job->left);
+    return r < 0 ? r : job->error;
+}
+
 static int read_plan(struct file *file, const struct region_plan *plan,
                      uint8_t *memory, struct fault *fault)
 {
-    struct job job = {
-        .file = file, .plan = plan, .memory = memory, .fault = fault
-    };
-    unsigned ntasks = cut_work(&job);
-    struct job_task *tasks = NULL;
+    struct job job = { .pool = { .run = work },
+                       .file = file,
+                       .plan = plan,
+                       .memory = memory,
+                       .fault = fault };
 
-    if (ntasks > 0) {
-        tasks = calloc(ntasks, sizeof(*tasks));
-        if (!tasks)
-            return fault_set(fault, -ENOMEM, 0, NULL);
-    }
-    pthread_mutex_init(&job.lock, NULL);
-    pthread_cond_init(&job.finished, NULL);
-    read_together(&job, tasks, ntasks);
-    pthread_cond_destroy(&job.finished);
-    pthread_mutex_destroy(&job.lock);
-    free(tasks);
-    return job.error;
+    return read_together(&job, cut_work(&job));
 }
 
 static uint64_t count_bytes(const struct region_plan *plan)

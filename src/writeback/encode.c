@@ -9,25 +9,14 @@
 #include "chunk/chunk_typesize.h"
 #include "writeback/file_writeback.h"
 
-/*
- * A job that several tasks share.
- *
- * Locking.  `lock` is a leaf and guards all fields below it.
- */
+/* Chunks that several threads encode.  pool_job.lock guards `error` and
+   `fault`. */
 struct job {
+    struct pool_job pool;
     struct file *file;
     uint64_t nbytes;
-
-    pthread_mutex_t lock;
-    pthread_cond_t finished;
-    unsigned ntasks;
     int error;
     struct fault *fault;
-};
-
-struct job_task {
-    struct pool_task task;
-    struct job *job;
 };
 
 /* The encoder and the buffers for encoding one chunk. */
@@ -212,20 +201,21 @@ static bool note(struct job *job, int r, const struct fault *fault)
 {
     bool worth;
 
-    pthread_mutex_lock(&job->lock);
+    pthread_mutex_lock(&job->pool.lock);
     if (r < 0 && (job->error == 0 || encode_is_no_space(r))) {
         job->error = r;
         *job->fault = *fault;
     }
     worth = !encode_is_no_space(job->error);
-    pthread_mutex_unlock(&job->lock);
+    pthread_mutex_unlock(&job->pool.lock);
     return worth;
 }
 
 /* Encode tagged chunks until there are no more, or until one finds the disk
    full. */
-static void work(struct job *job)
+static void work(struct pool_job *pool_job, unsigned no __attribute__((unused)))
 {
+    struct job *job = (struct job *)(void *)pool_job;
     struct cache *cache = job->file->constant.context->cache;
     struct fault fault = FAULT_NONE;
     struct cache_writeback writeback;
@@ -235,50 +225,6 @@ static void work(struct job *job)
            cache_begin_writeback(cache, &job->file->chunks, CACHE_TAGGED,
                                  UINT64_MAX, &writeback))
         r = encode_chunk(job->file, &writeback, job->nbytes, &fault);
-}
-
-static void end_tasks(struct job *job, unsigned n)
-{
-    pthread_mutex_lock(&job->lock);
-    job->ntasks -= n;
-    if (job->ntasks == 0)
-        pthread_cond_signal(&job->finished);
-    pthread_mutex_unlock(&job->lock);
-}
-
-static void run_task(struct pool_task *pool_task)
-{
-    struct job_task *task = (struct job_task *)(void *)pool_task;
-
-    work(task->job);
-    end_tasks(task->job, 1);
-}
-
-/* Run a job in this thread and in the pool.  If this thread finds no more
-   chunks, it withdraws the tasks that have not started, because the threads of
-   the pool may be blocked on a disk that hangs. */
-static void run_job(struct job *job, struct job_task *tasks, unsigned ntasks)
-{
-    struct pool *pool = job->file->writeback->pool;
-    struct list late;
-
-    list_init(&late);
-    pthread_mutex_init(&job->lock, NULL);
-    pthread_cond_init(&job->finished, NULL);
-    job->ntasks = ntasks;
-    for (unsigned i = 0; i < ntasks; i++) {
-        tasks[i] = (struct job_task){ .task = { .run = run_task, .owner = job },
-                                      .job = job };
-        pool_submit(pool, &tasks[i].task);
-    }
-    work(job);
-    end_tasks(job, (unsigned)pool_withdraw(pool, job, &late));
-    pthread_mutex_lock(&job->lock);
-    while (job->ntasks > 0)
-        pthread_cond_wait(&job->finished, &job->lock);
-    pthread_mutex_unlock(&job->lock);
-    pthread_cond_destroy(&job->finished);
-    pthread_mutex_destroy(&job->lock);
 }
 
 /* Make the pool of threads that wait for servers, if there is none. */
@@ -313,20 +259,20 @@ int encode_dirty(struct file *file, uint64_t nbytes, struct fault *fault)
     size_t n =
         cache_tag_writeback(file->constant.context->cache, &file->chunks);
     unsigned ntasks = file->writeback->nencoders;
-    struct job job = { .file = file, .nbytes = nbytes, .fault = fault };
-    struct job_task *tasks;
+    struct job job = {
+        .pool = { .run = work }, .file = file, .nbytes = nbytes, .fault = fault
+    };
 
     if (n == 0)
         return 0;
     if (ntasks > n)
         ntasks = (unsigned)n;
-    tasks = calloc(ntasks, sizeof(*tasks));
-    if (!tasks)
-        return fault_set(fault, -ENOMEM, 0, NULL);
     /* If a chunk found no space before, this thread works alone, because one
        chunk is enough to find out whether there is space now. */
-    run_job(&job, tasks, file->writeback->no_space > 0 ? 0 : ntasks - 1);
-    free(tasks);
+    if (file->writeback->no_space > 0)
+        ntasks = 1;
+    if (pool_run(file->writeback->pool, &job.pool, ntasks - 1) < 0)
+        return fault_set(fault, -ENOMEM, 0, NULL);
     return job.error;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,6 +205,79 @@ START_TEST(a_pool_runs_every_task_before_it_is_freed)
 }
 END_TEST
 
+/* Counts to 1,000 with several threads. */
+struct count_job {
+    struct pool_job job;
+    unsigned n;
+    unsigned nos; /* a bit for each thread that has counted */
+};
+
+static void count_together(struct pool_job *job, unsigned no)
+{
+    struct count_job *count = (struct count_job *)(void *)job;
+    bool more = true;
+
+    while (more) {
+        pthread_mutex_lock(&job->lock);
+        more = count->n < 1000;
+        count->n += more;
+        count->nos |= 1U << no;
+        pthread_mutex_unlock(&job->lock);
+    }
+}
+
+START_TEST(a_job_is_done_when_it_has_run)
+{
+    struct count_job count = { .job = { .run = count_together } };
+    struct pool *pool;
+
+    ck_assert_int_eq(pool_new(3, &pool), 0);
+    for (unsigned ntasks = 0; ntasks < 8; ntasks++) {
+        count.n = count.nos = 0;
+        ck_assert_int_eq(pool_run(pool, &count.job, ntasks), 0);
+        ck_assert_uint_eq(count.n, 1000);
+        ck_assert_uint_eq(count.job.ntasks, 0);
+        ck_assert(count.nos & 1);
+        ck_assert_uint_eq(count.nos >> (ntasks + 1), 0);
+    }
+    pool_free(pool);
+}
+END_TEST
+
+/* Keeps a worker until the test has seen that nobody waits for it. */
+struct hanging {
+    struct pool_task task;
+    atomic_bool begun;
+    atomic_bool over;
+};
+
+static void hang(struct pool_task *task)
+{
+    struct hanging *hanging = (struct hanging *)(void *)task;
+
+    hanging->begun = true;
+    while (!hanging->over)
+        sched_yield();
+}
+
+START_TEST(a_job_does_not_wait_for_workers_that_hang)
+{
+    struct count_job count = { .job = { .run = count_together } };
+    struct hanging hanging = { .task = { .run = hang } };
+    struct pool *pool;
+
+    ck_assert_int_eq(pool_new(1, &pool), 0);
+    pool_submit(pool, &hanging.task);
+    while (!hanging.begun)
+        sched_yield();
+    ck_assert_int_eq(pool_run(pool, &count.job, 4), 0);
+    ck_assert_uint_eq(count.n, 1000);
+    ck_assert_uint_eq(count.nos, 1);
+    hanging.over = true;
+    pool_free(pool);
+}
+END_TEST
+
 START_TEST(an_escaped_text_is_one_line_and_is_cut_between_bytes)
 {
     char text[TEXT_ESCAPED_SIZE(3)];
@@ -278,6 +352,8 @@ int main(void)
         a_fault_without_a_reason_gives_that_of_the_system,
         cpu_features_can_only_be_narrowed,
         a_pool_runs_every_task_before_it_is_freed,
+        a_job_is_done_when_it_has_run,
+        a_job_does_not_wait_for_workers_that_hang,
         an_escaped_text_is_one_line_and_is_cut_between_bytes,
         only_the_shortest_form_of_a_character_is_utf8,
         tries_end_with_their_number_or_with_patience,
