@@ -20,6 +20,7 @@
 enum {
     COPY_LEN = 1 << 16, /* bytes of output to copy at a time */
     SLOTS_PER_PROCESS = 4,
+    WAITING = 16, /* processes that wait for the disk at a time */
 };
 
 /* A process, or the room for one. */
@@ -236,6 +237,8 @@ static int init(struct crew *crew)
     int r = 0;
 
     crew->nprocs = threads_count();
+    if (crew->jobs->waits && threads_get() == 0 && crew->nprocs < WAITING)
+        crew->nprocs = WAITING;
     crew->nslots = SLOTS_PER_PROCESS * crew->nprocs;
     if (crew->nslots > crew->jobs->files->n)
         crew->nslots = crew->jobs->files->n;

@@ -2,6 +2,7 @@
 #ifndef TOOLS_JOBS_H
 #define TOOLS_JOBS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,12 +35,16 @@ struct jobs {
     /* Called for each job that has succeeded, in their order; may be NULL. */
     void (*done)(void *context, const uint64_t counts[JOBS_NCOUNTS]);
 
+    bool
+        waits; /* jobs wait for the disk more than they compute, so more of them
+                   run at a time than there are CPUs */
     void *context;
     const char *separator; /* printed between the outputs of jobs; or NULL */
 };
 
 /*
- * Run all jobs, as many at a time as threads are wanted.  Interrupts are caught
+ * Run all jobs, as many at a time as threads are wanted, or as suits them if the
+ * user leaves that open.  Interrupts are caught
  * meanwhile, and end the program once all jobs have ended.
  *
  * Returns the number of jobs that have failed, or a negative errno, which was

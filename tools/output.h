@@ -36,6 +36,8 @@ struct store *output_store(struct output *output);
 
 /*
  * Give the frame its name, or copy it to standard output.  It must be durable.
+ * Its name becomes durable, except in a tree, whose directories are synced when
+ * all frames are in them.
  *
  *  like  has the owner, permissions and times that the frame gets; NULL: it
  *        gets those of any new file

@@ -187,6 +187,16 @@ static int make_one(void *context, const struct tree_entry *file,
     return r;
 }
 
+static int sync_directory(const char *path)
+{
+    int fd = confine_open(path, S_IFDIR);
+    int r = fd < 0 ? fd : fsync(fd) < 0 && errno != EINVAL ? -errno : 0;
+
+    if (fd >= 0)
+        close(fd);
+    return r;
+}
+
 static int dress_directory(const char *path, const char *out)
 {
     struct stat st;
@@ -225,7 +235,8 @@ static void dress_all(struct work *work)
         if (r < 0)
             report(work, entry->path, r);
     }
-    r = work->to_is_new ? dress_directory(work->from, work->to) : 0;
+    r = work->to_is_new ? dress_directory(work->from, work->to)
+                        : sync_directory(work->to);
     if (r < 0)
         report(work, work->to, r);
 }
@@ -258,6 +269,7 @@ static int make_tree(struct work *work)
     const struct jobs jobs = {
         .files = &work->files,
         .run = make_one,
+        .waits = true,
         .context = work,
     };
     struct stat to;
