@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "confine.h"
 #include "dress.h"
+#include "frame/frame_object.h"
 #include "interrupt.h"
 #include "jobs.h"
 #include "source.h"
@@ -141,6 +142,22 @@ static int copy_link(const char *path, const char *out)
     return r;
 }
 
+/* Would a new frame turn the directory that it is in into a sparse frame?  Then
+   the other files there would not show any more. */
+static bool makes_index(struct work *work, const struct tree_entry *entry,
+                        const char *out)
+{
+    const char *slash = strrchr(out, '/');
+
+    if (!work->copy->suffix || !frame_object_is_index(slash ? slash + 1 : out))
+        return false;
+    log_error("%s: has a name that would turn its directory into a sparse "
+              "frame, and is left out",
+              entry->path);
+    work->nfailed++;
+    return true;
+}
+
 /* Make an entry of the new tree, or note that a frame is to be made. */
 static int plan_entry(struct work *work, const struct tree_entry *entry)
 {
@@ -163,6 +180,8 @@ static int plan_entry(struct work *work, const struct tree_entry *entry)
     case TREE_FILE:
     case TREE_FRAME:
     case TREE_SPARSE:
+        if (makes_index(work, entry, out))
+            break;
         if (work->copy->frames && entry->kind == TREE_FILE)
             work->nleft_out++;
         else if (work->copy->force || !is_made(entry->path, out))

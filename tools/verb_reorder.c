@@ -18,19 +18,19 @@ enum {
     LIST_MAX = 1 << 28 /* bytes in a list on standard input */
 };
 
-/* Get the list from an argument, or from standard input.  The caller frees
-   it. */
+/* Get the list from an argument, from the file that it names after an @, or from
+   standard input.  The caller frees it. */
 static int read_list(const char *arg, char **out)
 {
     struct input input;
     uint8_t *bytes;
     ssize_t len;
 
-    if (strcmp(arg, "-") != 0) {
+    if (strcmp(arg, "-") != 0 && arg[0] != '@') {
         *out = strdup(arg);
         return *out ? 0 : -ENOMEM;
     }
-    len = input_open(arg, &input);
+    len = input_open(arg[0] == '@' ? arg + 1 : arg, &input);
     if (len < 0)
         return (int)len;
     len = input_read_all(&input, LIST_MAX, &bytes);
@@ -116,16 +116,15 @@ static int run(const struct verb *verb, int argc, char **argv)
 
 const struct verb verb_reorder = {
     .name = "reorder",
-    .args = "FRAME LIST|-",
+    .args = "FRAME LIST|@FILE|-",
     .summary = "Change the order of the chunks",
-    .help =
-        "Options:\n" ARGS_HELP_HELP "\n"
-        "LIST, or standard input, has the number of each chunk once, in the "
-        "new order,\n"
-        "with commas or white space between them; A-B is all from A to B, "
-        "or backwards.\n\n"
-        "Example:\n"
-        "  b2frame reorder run7.b2frame 1-9,0\n",
+    .help = "Options:\n" ARGS_HELP_HELP "\n"
+            "LIST, a file or standard input has the number of each chunk once, "
+            "in the new order,\n"
+            "with commas or white space between them; A-B is all from A to B, "
+            "or backwards.\n\n"
+            "Example:\n"
+            "  b2frame reorder run7.b2frame 1-9,0\n",
     .run = run,
     .urls = true,
 };

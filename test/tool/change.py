@@ -135,6 +135,10 @@ def reorder_takes_numbers_and_runs(layout):
     make(chunks(*range(10)), layout)
     b2frame('reorder', 'f', '9-5,0,1-3, 4')
     check_frame('f', chunks(9, 8, 7, 6, 5, 0, 1, 2, 3, 4))
+    write('order', b'9-0\n')
+    b2frame('reorder', 'f', '@order')
+    b2frame('reorder', 'f', '@order')  # which is the old order
+    fails('none: No such file', 'reorder', 'f', '@none')
     b2frame('reorder', 'f', '-', stdin=b'5-9\n4\n3\n2 1\t0\n')
     check_frame('f', chunks(*range(10)))
 
@@ -272,7 +276,8 @@ def wrong_usage_is_explained():
     for verb, words in CHANGES.items():
         misuse(verb)
         misuse(verb, *words[:-1])
-        misuse(verb, *words, 'x')
+        if verb != 'compact':
+            misuse(verb, *words, 'x')
         misuse(verb, '--frobnicate', *words)
         misuse(verb, '--frame-offset', '0', *words)
     for number in ('x', '-1', '1-2', '', '99999999999999999999'):

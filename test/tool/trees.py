@@ -203,6 +203,14 @@ def what_is_no_file_is_left_out():
     check_tree()
 
 
+def no_directory_turns_into_a_frame():
+    make_tree()
+    write('in/sub/chunks', b'a name that is reserved')
+    said = run('create', '-r', 'in', 'out', status=1)
+    check(said.count('\n') == 1 and 'in/sub/chunks: ' in said, said)
+    check_tree()
+
+
 def wrong_usage_is_explained():
     make_tree()
     misuse('create', '-r', 'in')
@@ -228,4 +236,5 @@ main(a_tree_becomes_a_tree_of_frames,
      links_lead_nowhere,
      a_tree_in_itself_is_left_out,
      what_is_no_file_is_left_out,
+     no_directory_turns_into_a_frame,
      wrong_usage_is_explained)
