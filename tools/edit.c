@@ -136,8 +136,15 @@ int edit_end(struct edit *edit, int r)
     return r;
 }
 
-int edit_compact(struct edit *edit)
+int edit_compact(struct edit *edit, bool sums)
 {
+    struct fault fault = FAULT_NONE;
+    int r = sums ? frame_writer_add_sums(edit->writer, edit->frame, &fault) : 0;
+
+    if (r < 0) {
+        source_report(edit->path, r, &fault);
+        return r;
+    }
     return commit(edit, frame_writer_compact);
 }
 

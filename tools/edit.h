@@ -35,7 +35,7 @@ void edit_close(struct edit *edit);
 int edit_end(struct edit *edit, int r);
 
 /* Rewrite the frame without dead space, and commit that durably. */
-int edit_compact(struct edit *edit);
+int edit_compact(struct edit *edit, bool sums);
 
 /* Report why an operation on the frame failed.  Returns `error`. */
 int edit_report(const struct edit *edit, int error, const struct fault *fault);

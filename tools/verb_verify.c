@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <inttypes.h>
 #include <json.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -21,12 +22,15 @@
 enum {
     OPTION_JSON = 0x300,
     OPTION_QUIET,
+    OPTION_SUMS,
 };
 
 struct verify {
     uint64_t frame_offset;
     bool json;
     bool quiet;
+    bool only_sums;
+    struct verify_counts counts;            /* of the frame */
     const char *path;                       /* of the frame that is verified */
     char name[TEXT_ESCAPED_SIZE(PATH_MAX)]; /* `path`, escaped for output */
     uint64_t nfaults;                       /* number found in the frame */
@@ -133,12 +137,25 @@ static int verify_store(struct verify *verify, struct store *store)
         return report_open(verify, r, &fault);
     verify->nbytes = frame_get_info(frame)->nbytes;
     progress_start(&verify->progress);
-    r = verify_frame(frame, threads_get(), &listener);
+    r = verify_frame(
+        frame, &(struct verify_options){ threads_get(), verify->only_sums },
+        &listener, &verify->counts);
     progress_clear(&verify->progress);
     if (r < 0)
         source_report(verify->path, r, &fault);
     frame_close(frame);
     return r;
+}
+
+static void print_good(const struct verify *verify)
+{
+    const struct verify_counts *counts = &verify->counts;
+
+    if (verify->only_sums)
+        printf("%s: ok, %" PRIu64 " of %" PRIu64 " blocks have sums\n",
+               verify->name, counts->nsummed, counts->nblocks);
+    else
+        printf("%s: ok\n", verify->name);
 }
 
 /* Verify one frame and print its faults.  Returns whether it is good. */
@@ -150,13 +167,14 @@ static bool verify_path(struct verify *verify, const char *path)
     verify->path = path;
     text_escape(path, TEXT_PLAIN_PRINTABLE, verify->name, sizeof(verify->name));
     verify->nfaults = 0;
+    verify->counts = (struct verify_counts){ 0 };
     r = source_open(path, verify->frame_offset, 0, &store);
     if (r < 0)
         source_report(path, r, &FAULT_NONE);
     else
         r = verify_store(verify, store);
     if (r == 0 && verify->nfaults == 0 && !verify->quiet && !verify->json)
-        printf("%s: ok\n", verify->name);
+        print_good(verify);
     return r == 0 && verify->nfaults == 0;
 }
 
@@ -169,7 +187,9 @@ static bool verify_path_json(struct verify *verify, const char *path)
     path_json_print(path);
     printf(", \"faults\": [");
     good = verify_path(verify, path);
-    printf("], \"ok\": %s}", good ? "true" : "false");
+    printf("], \"blocks\": %" PRIu64 ", \"summed\": %" PRIu64 ", \"ok\": %s}",
+           verify->counts.nblocks, verify->counts.nsummed,
+           good ? "true" : "false");
     return good;
 }
 
@@ -207,6 +227,7 @@ static int run(const struct verb *verb, int argc, char **argv)
     static const struct option options[] = {
         { "json", no_argument, NULL, OPTION_JSON },
         { "quiet", no_argument, NULL, OPTION_QUIET },
+        { "sums", no_argument, NULL, OPTION_SUMS },
         { "recursive", no_argument, NULL, ARGS_RECURSIVE },
         { "frame-offset", required_argument, NULL, ARGS_FRAME_OFFSET },
         ARGS_ROWS,
@@ -226,6 +247,9 @@ static int run(const struct verb *verb, int argc, char **argv)
         case OPTION_QUIET:
             verify.quiet = true;
             break;
+        case OPTION_SUMS:
+            verify.only_sums = true;
+            break;
         case ARGS_RECURSIVE:
             recursive = true;
             break;
@@ -244,12 +268,15 @@ static int run(const struct verb *verb, int argc, char **argv)
 
 const struct verb verb_verify = {
     .name = "verify",
-    .args = "[-r] [--json] [--quiet] [--frame-offset N] FRAME...",
+    .args = "[-r] [--json] [--quiet] [--sums] [--frame-offset N] FRAME...",
     .summary = "Check every structure and decode every chunk",
     .help = "Options:\n"
             "  --json            print the result as JSON\n"
-            "  --quiet           print only faults\n" ARGS_RECURSIVE_HELP
-                ARGS_COMMON_HELP "\n"
+            "  --quiet           print only faults\n"
+            "  --sums            compare stored bytes with their checksums, "
+            "and decode\n"
+            "                    nothing\n" ARGS_RECURSIVE_HELP ARGS_COMMON_HELP
+            "\n"
             "Each fault is one line with its chunk and its offset in the "
             "file.\n"
             "The exit status is 1 if there are any.\n\n"

@@ -45,6 +45,7 @@ struct worker {
 struct verify {
     struct frame *frame;
     uint64_t nchunks;
+    bool only_sums;
     const struct verify_listener *listener;
     struct worker *workers;
     unsigned nworkers;
@@ -53,8 +54,9 @@ struct verify {
     pthread_cond_t moved; /* a worker has taken another chunk or freed memory */
     uint64_t next;        /* next chunk to take */
     size_t used;          /* bytes reserved */
-    struct finding last;  /* the fault that was reported last */
-    int error;            /* error that ends the whole check */
+    struct verify_counts counts;
+    struct finding last; /* the fault that was reported last */
+    int error;           /* error that ends the whole check */
 };
 
 static void note(struct worker *worker, int error, const struct fault *fault)
@@ -137,15 +139,18 @@ static void unreserve(struct verify *verify, size_t size)
     pthread_mutex_unlock(&verify->lock);
 }
 
-/* Decode blocks.  If that fails and there are several, decode each to find the
+/* Decode blocks, or if there is no room for that, only compare them with their
+   sums.  If that fails and there are several, decode each to find the
    damaged ones. */
 static int decode_run(struct worker *worker, const struct frame_chunk *chunk,
                       const struct blocks_run *run)
 {
     struct fault fault = FAULT_NONE;
     struct blocks_run one = *run;
-    int r = frame_chunk_decode(worker->verify->frame, chunk, run,
-                               worker->decoder, &fault);
+    int r = run->dst ? frame_chunk_decode(worker->verify->frame, chunk, run,
+                                          worker->decoder, &fault)
+                     : frame_chunk_check(worker->verify->frame, chunk, run,
+                                         worker->decoder, &fault);
 
     if (r < 0 && run->n == 1)
         note(worker, r, &fault);
@@ -221,6 +226,15 @@ static bool is_elsewhere(const struct worker *worker, int error,
            fault->chunk_no != (int64_t)worker->chunk_no;
 }
 
+static void count_blocks(struct verify *verify, const struct frame_chunk *chunk)
+{
+    pthread_mutex_lock(&verify->lock);
+    verify->counts.nblocks += chunk->nblocks;
+    if (chunk->summed)
+        verify->counts.nsummed += chunk->nblocks;
+    pthread_mutex_unlock(&verify->lock);
+}
+
 /* Check one chunk.  If successive entries of the index name the same place, it
    is decoded once, because a small frame can have any number of such
    entries. */
@@ -239,7 +253,12 @@ static void check_chunk(struct worker *worker)
         return;
     }
     if (chunk->nblocks > 0 && chunk->entry.place != worker->place) {
-        decode_chunk(worker, chunk);
+        count_blocks(worker->verify, chunk);
+        if (!worker->verify->only_sums)
+            decode_chunk(worker, chunk);
+        else if (chunk->summed)
+            decode_run(worker, chunk,
+                       &(struct blocks_run){ .n = chunk->nblocks });
         worker->place = chunk->entry.place;
     }
     frame_chunk_close(chunk);
@@ -356,12 +375,15 @@ static void free_workers(struct verify *verify)
     free(verify->workers);
 }
 
-int verify_frame(struct frame *frame, unsigned nthreads,
-                 const struct verify_listener *listener)
+int verify_frame(struct frame *frame, const struct verify_options *options,
+                 const struct verify_listener *listener,
+                 struct verify_counts *counts)
 {
+    unsigned nthreads = options->nthreads;
     struct verify verify = {
         .frame = frame,
         .nchunks = frame_get_info(frame)->nchunks,
+        .only_sums = options->only_sums,
         .listener = listener,
         .lock = PTHREAD_MUTEX_INITIALIZER,
         .moved = PTHREAD_COND_INITIALIZER,
@@ -377,5 +399,6 @@ int verify_frame(struct frame *frame, unsigned nthreads,
     if (r == 0)
         r = run_workers(&verify);
     free_workers(&verify);
+    *counts = verify.counts;
     return r;
 }

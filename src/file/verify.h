@@ -2,6 +2,7 @@
 #ifndef FILE_VERIFY_H
 #define FILE_VERIFY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/fault.h"
@@ -20,11 +21,24 @@ struct verify_listener {
     void *context;
 };
 
+/* How to verify a frame. */
+struct verify_options {
+    unsigned nthreads; /* that decode; 0: one for each CPU */
+    bool only_sums;    /* compare stored bytes with their sums, and decode
+                          nothing; chunks without sums are only opened */
+};
+
+/* Number of blocks of all stored chunks, and of those that have sums. */
+struct verify_counts {
+    uint64_t nblocks;
+    uint64_t nsummed;
+};
+
 /*
  * Look for everything that is wrong with a frame: check its structure,
  * including the shape of an array, then decode all chunks.
  *
- *  nthreads  number of threads that decode; 0: one for each CPU
+ *  counts  receives what was seen, as far as chunks can be opened
  *
  * A fault is -EBADMSG for bytes that break the format, -E2BIG for an array's
  * metalayer that readers do not accept, -ENOTSUP for chunks that this build
@@ -36,7 +50,8 @@ struct verify_listener {
  * Returns 0 if everything was looked at, whether or not there are faults, or a
  * negative errno.
  */
-int verify_frame(struct frame *frame, unsigned nthreads,
-                 const struct verify_listener *listener);
+int verify_frame(struct frame *frame, const struct verify_options *options,
+                 const struct verify_listener *listener,
+                 struct verify_counts *counts);
 
 #endif

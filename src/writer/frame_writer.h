@@ -189,6 +189,18 @@ int frame_writer_rebase(struct frame_writer *writer, struct frame *base,
  */
 void frame_writer_set_sums(struct frame_writer *writer, bool sums);
 
+/*
+ * Give sums to all chunks that have none, by writing them once more.  Damaged
+ * chunks, and those that cannot have sums, stay as they are.
+ *
+ *  frame  the state of the last commit; there are no changes since
+ *
+ * Returns 0 or an error of frame_writer_write(); the caller then drops the
+ * changes.
+ */
+int frame_writer_add_sums(struct frame_writer *writer, struct frame *frame,
+                          struct fault *fault);
+
 /* Drops uncommitted changes.  Accepts NULL. */
 void frame_writer_close(struct frame_writer *writer);
 

@@ -10,10 +10,13 @@ of 4 KiB are overwritten; each in one of the frames, which is then right again.
 """
 
 import contextlib
+import json
 import os
 import random
+import shutil
 import struct
 
+import corpus
 from scene import LAYOUTS, TOOL, b2frame, check, harness, main, noise, read, \
     write
 
@@ -121,4 +124,61 @@ def an_overwritten_block_is_seen():
                                                           name))
 
 
-main(a_flipped_bit_is_seen, an_overwritten_block_is_seen)
+def verified(path, *options, status=0):
+    """Verify a frame.  Return what is said of it."""
+    done = harness.run(TOOL, 'verify', '--json', *options, path)
+    check(done.returncode == status, '%s: status %d: %s' %
+          (path, done.returncode, done.stdout))
+    return json.loads(done.stdout)[0]
+
+
+def sums_alone_find_damage():
+    """Flip a bit in each block of 512 bytes of the streams of chunks."""
+    rng = random.Random(3)
+    for path, _ in samples():
+        found = verified(path, '--sums')
+        check(found['summed'] == found['blocks'] > 0, found)
+        name = max(files(path), key=os.path.getsize)
+        for start in range(1000, os.path.getsize(name) - 2000, 9999):
+            at = start + rng.randrange(512)
+            byte = read(name, at, 1)[0] ^ 1 << rng.randrange(8)
+            with patched(name, at, bytes([byte])):
+                seen = harness.run(TOOL, 'verify', path).returncode
+                check(harness.run(TOOL, 'verify', '--sums',
+                                  path).returncode == seen,
+                      '%s: byte %d' % (name, at))
+
+
+def frames_of_others_get_sums_on_request():
+    """Some of test/data, as far as they can be changed."""
+    given = 0
+    for row in list(corpus.data_frames())[::8]:
+        if row.offset:
+            continue
+        before = harness.run(TOOL, 'cat', row.path)
+        copy = shutil.copytree if os.path.isdir(row.path) else shutil.copyfile
+        path = copy(row.path, os.path.basename(row.path))
+        done = harness.run(TOOL, 'compact', '--sums', path)
+        after = harness.run(TOOL, 'cat', path)
+        check((before.returncode, before.stdout) ==
+              (after.returncode, after.stdout), '%s is spoiled' % path)
+        if done.returncode == 0 and before.returncode == 0:
+            found = verified(path, '--sums')
+            check(verified(path)['summed'] == found['summed'], path)
+            given += found['summed'] == found['blocks'] > 0
+    check(given > 10, '%d frames have got sums' % given)
+
+
+def a_chunk_in_the_place_of_another_is_seen():
+    content = noise(5000, 1) + noise(5000, 2)
+    write('content', content)
+    b2frame('create', '--layout', 'sparse', '--chunksize', '5000', 'content',
+            'a')
+    first, second = (os.path.join('a', '%08d.chunk' % i) for i in range(2))
+    with patched(first, 0, read(second)):
+        check(not look('a', content, 'another chunk'), 'it is not seen')
+
+
+main(a_flipped_bit_is_seen, an_overwritten_block_is_seen,
+     sums_alone_find_damage, frames_of_others_get_sums_on_request,
+     a_chunk_in_the_place_of_another_is_seen)

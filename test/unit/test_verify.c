@@ -89,7 +89,11 @@ static void sample_verify(struct sample *sample, unsigned nthreads)
 {
     const struct verify_listener listener = { add_finding, set_done, sample };
 
-    ck_assert_int_eq(verify_frame(sample->frame, nthreads, &listener), 0);
+    ck_assert_int_eq(
+        verify_frame(sample->frame,
+                     &(struct verify_options){ .nthreads = nthreads },
+                     &listener, &(struct verify_counts){ 0 }),
+        0);
     ck_assert_uint_eq(sample->done, frame_get_info(sample->frame)->nchunks);
 }
 

@@ -297,7 +297,8 @@ static bool is_sound(struct file *file)
     const struct verify_listener listener = { .fault = note_fault,
                                               .progress = note_progress,
                                               .context = &found };
-    int r = verify_frame(frame, 1, &listener);
+    int r = verify_frame(frame, &(struct verify_options){ .nthreads = 1 },
+                         &listener, &(struct verify_counts){ 0 });
 
     file_frame_put(file, frame);
     return r == 0 && !found;
