@@ -11,7 +11,6 @@ import errno
 import os
 import re
 import shlex
-import signal
 import subprocess
 
 from mounted import (B2FRAME, FRAMEFS, NOBODY, Mount, as_nobody, as_user,
@@ -212,18 +211,6 @@ def who_has_a_frame_open_gets_none_that_others_may_read(layout):
                 check(error.errno == errno.ESTALE, 'error %s' % error)
 
 
-def pid_of(*words):
-    """Return the process id of the daemon that was started with these
-    arguments."""
-    for name in os.listdir('/proc'):
-        with contextlib.suppress(OSError):
-            line = read('/proc/%s/cmdline' % name).split(b'\0')[:-1]
-            if line[:1] == [FRAMEFS.encode()] and \
-                    line[1:] == [word.encode() for word in words]:
-                return int(name)
-    raise RuntimeError('there is no such daemon')
-
-
 def the_service_recovers_from_a_crash():
     unit = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                         '../../packaging/framefs@.service.in')
@@ -231,23 +218,37 @@ def the_service_recovers_from_a_crash():
     open_to_all()
     env = dict(os.environ, SOURCE='src', MOUNTPOINT='mnt', OPTIONS='rw')
 
-    def execute(name, result):
-        command = lines[name].replace('@bindir@', os.path.dirname(FRAMEFS))
+    def command(name):
+        line = lines[name].replace('@bindir@', os.path.dirname(FRAMEFS))
         for variable, value in env.items():
-            command = command.replace('${%s}' % variable, shlex.quote(value))
-        return subprocess.run(shlex.split(command.replace('$$', '$')),
-                              env=dict(env, SERVICE_RESULT=result), check=False,
-                              stderr=subprocess.PIPE, timeout=60)
+            line = line.replace('${%s}' % variable, shlex.quote(value))
+        return shlex.split(line.replace('$$', '$'))
 
-    check(execute('ExecStart', '').returncode == 0, 'start')
-    write('mnt/a', DATA)
-    os.kill(pid_of('-o', 'rw', 'src', 'mnt'), signal.SIGKILL)
+    def execute(name, result):
+        done = subprocess.run(command(name), check=False, timeout=60,
+                              env=dict(env, SERVICE_RESULT=result))
+        check(done.returncode == 0, '%s after %s' % (name, result))
+
+    @contextlib.contextmanager
+    def running():
+        """Start the service, and kill it at the end."""
+        with subprocess.Popen(command('ExecStart')) as daemon:
+            try:
+                wait_for(lambda: os.path.exists('mnt') and
+                         os.path.ismount('mnt'), 'the mount')
+                yield daemon
+            finally:
+                daemon.kill()
+
+    with running():
+        write('mnt/a', DATA)
     wait_for(lambda: error_of(os.stat, 'mnt') == errno.ENOTCONN, 'a dead mount')
-    check(execute('ExecStopPost', 'signal').returncode == 0, 'after the crash')
-    check(execute('ExecStart', '').returncode == 0, 'start again')
-    check(read('mnt/a') == DATA, 'content')
-    check(execute('ExecStop', 'success').returncode == 0, 'stop')
-    check(execute('ExecStopPost', 'success').returncode == 0, 'after the stop')
+    execute('ExecStopPost', 'signal')
+    with running() as daemon:
+        check(read('mnt/a') == DATA, 'content')
+        execute('ExecStop', 'success')
+        check(daemon.wait(60) == 0, 'end')
+    execute('ExecStopPost', 'success')
 
 
 main(an_owner_may_write_what_he_may_not_read,
