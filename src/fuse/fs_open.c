@@ -349,6 +349,7 @@ static struct fs *fs_new(const struct fs_options *options)
     fs->close_later = options->close_later;
     fs->params = options->params;
     fs->shown = options->shown;
+    strcpy(fs->plain, options->plain);
     fs->source.base = options->offset;
     return fs;
 }

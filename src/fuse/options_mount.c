@@ -164,6 +164,32 @@ static int set_kernel_readahead(const char *option, const char *value,
     return 0;
 }
 
+/* Check and copy a list of suffixes, with or without their dots. */
+static int set_plain(const char *option, const char *list, char *out)
+{
+    size_t len = 0;
+    bool valid = strlen(list) < FS_PLAIN_MAX && !strchr(list, '/');
+
+    do {
+        size_t n;
+
+        list += *list == '.';
+        n = strcspn(list, ":");
+        valid = valid && n > 0;
+        if (!valid) {
+            log_error("%s: wants suffixes with : between them, such as "
+                      "jpg:tar.gz, of fewer than %d bytes",
+                      option, FS_PLAIN_MAX);
+            return -EINVAL;
+        }
+        memcpy(out + len, list, n);
+        len += n;
+        list += n;
+        out[len++] = *list;
+    } while (*list++ == ':');
+    return 0;
+}
+
 /* Set an option that changes what the kernel is told of files.  Returns 1 if it
    is another one. */
 static int set_shown(struct fs_shown *shown, const char *option)
@@ -196,6 +222,8 @@ int options_take_other(struct options *options, const char *option)
     if (begins(option, "kernel_readahead="))
         return set_kernel_readahead(option, strchr(option, '=') + 1,
                                     &options->kernel_readahead);
+    if (begins(option, "plain="))
+        return set_plain(option, strchr(option, '=') + 1, options->fs.plain);
     if (begins(option, "idle="))
         return set_idle(option, strchr(option, '=') + 1, &options->idle);
     return set_shown(&options->fs.shown, option);

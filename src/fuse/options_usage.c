@@ -63,6 +63,7 @@ const char options_usage[] =
     "  remount         only change flags of the mount, such as ro\n"
     "  idle=SECONDS    unmount after this time without use\n"
     "  kernel_readahead=auto|SIZE  how far the kernel reads ahead (auto)\n"
+    "  plain=SUFFIX:...  new files with these suffixes become no frames\n"
     "New files are frames so made:\n"
     "  layout=contiguous|sparse  one file, or a directory of chunks\n"
     "  codec=NAME      " CODEC_NAMES " (lz4)\n"

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 
 #include "frame/frame_object.h"
 #include "open/lookup.h"
@@ -34,12 +35,29 @@ static int open_parent(struct fs *fs, struct node *parent, const char *shown,
     return r;
 }
 
+/* Does a name end in a dot and one of the suffixes of a list, in upper or lower
+   case? */
+static bool has_suffix(const char *name, const char *list)
+{
+    size_t len = strlen(name);
+
+    while (*list != '\0') {
+        size_t n = strcspn(list, ":");
+
+        if (len > n && name[len - n - 1] == '.' &&
+            strncasecmp(name + len - n, list, n) == 0)
+            return true;
+        list += n + (list[n] == ':');
+    }
+    return false;
+}
+
 /* The kind of the entry to be created. */
 static enum entry_kind kind_of(const struct fs *fs, const struct create *create)
 {
     if (S_ISDIR(create->mode))
         return ENTRY_DIRECTORY;
-    if (!S_ISREG(create->mode) ||
+    if (!S_ISREG(create->mode) || has_suffix(create->shown, fs->plain) ||
         (fs->source.keep_names && (!names_has_suffix(create->shown) ||
                                    frame_object_is_index(create->shown))))
         return ENTRY_PLAIN;

@@ -23,6 +23,10 @@ struct free_space;
 struct kernel_readahead;
 struct open_file;
 
+enum {
+    FS_PLAIN_MAX = 512 /* bytes of a list of suffixes, with its end */
+};
+
 /* What the kernel is told of files in place of what is stored; negative members
    change nothing. */
 struct fs_shown {
@@ -50,8 +54,10 @@ struct fs {
     bool close_later; /* commit written data some time after close() */
     bool sparse;      /* new frames are sparse */
     struct fs_shown shown;
-    struct file_params params;    /* parameters of new frames */
-    struct file_context *files;   /* owned by this struct */
+    char plain[FS_PLAIN_MAX];   /* suffixes of new files that become no frames,
+                                 without their dot, with `:` between them */
+    struct file_params params;  /* parameters of new frames */
+    struct file_context *files; /* owned by this struct */
     struct fuse_session *session; /* for notifications to the kernel */
     struct pool *notifier;        /* its one thread sends notifications to the
                                      kernel */

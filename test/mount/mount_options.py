@@ -99,6 +99,29 @@ def the_kernel_keeps_what_it_knows_as_long_as_wanted():
         check(error_of(os.stat, mount / 'plain.txt') == errno.ENOENT, 'kept')
 
 
+def files_with_these_suffixes_become_no_frames():
+    os.mkdir('src')
+    write('src/old.jpg.b2frame', frame(b'old', 10))
+    data = b'some bytes' * 1000
+    with Mount('src', 'mnt', '-o', 'plain=.jpg:tar.gz') as mount:
+        for name in ('a.jpg', 'b.JPG', 'c.tar.gz', 'd.gz', 'jpg', 'ejpg',
+                     'old.jpg', 'f.tmp'):
+            write(mount / name, data)
+        write(mount / 'a.jpg', b'other')
+        os.rename(mount / 'c.tar.gz', mount / 'c.gz')
+        os.rename(mount / 'f.tmp', mount / 'f.jpg')
+        wanted = {'a.jpg', 'b.JPG', 'c.gz', 'd.gz', 'jpg', 'ejpg', 'old.jpg',
+                  'f.jpg'}
+        check(set(os.listdir('mnt')) == wanted, os.listdir('mnt'))
+        for name in wanted - {'a.jpg'}:
+            check(read(mount / name) == data, name)
+    check(read('src/a.jpg') == b'other', 'overwritten')
+    check(set(os.listdir('src')) ==
+          {'a.jpg', 'b.JPG', 'c.gz', 'd.gz.b2frame', 'jpg.b2frame',
+           'ejpg.b2frame', 'old.jpg.b2frame', 'f.jpg.b2frame'},
+          os.listdir('src'))
+
+
 def an_unused_mount_goes():
     os.mkdir('src')
     write('src/plain.txt', b'text')
@@ -188,6 +211,8 @@ def wrong_values_are_refused():
                    'umask=8', 'umask=01000', 'umask=-1', 'attr_timeout=',
                    'attr_timeout=nan', 'attr_timeout=-1', 'entry_timeout=1e300',
                    'entry_timeout=1s', 'idle=', 'idle=-1', 'idle=1m',
+                   'plain=', 'plain=:', 'plain=jpg:', 'plain=.', 'plain=a/b',
+                   'plain=' + 600 * 'x',
                    'kernel_readahead=', 'kernel_readahead=much',
                    'kernel_readahead=-1', 'kernel_readahead=2G'):
         done = harness.run(FRAMEFS, '-o', option, 'src', 'mnt')
@@ -200,6 +225,7 @@ main(options_that_mean_nothing_are_ignored,
      a_remount_changes_flags,
      owners_and_modes_appear_as_wanted,
      the_kernel_keeps_what_it_knows_as_long_as_wanted,
+     files_with_these_suffixes_become_no_frames,
      an_unused_mount_goes,
      the_service_manager_is_told,
      the_kernel_reads_ahead_of_sequential_readers,
