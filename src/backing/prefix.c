@@ -21,6 +21,11 @@ void prefix_start(struct prefix_tree *tree, struct file_context *files)
     tree->files = files;
 }
 
+void prefix_allow_changes(struct prefix_tree *tree)
+{
+    tree->writable = true;
+}
+
 void prefix_free(struct prefix_tree *tree)
 {
     if (!tree)

@@ -7,8 +7,9 @@
 
 /*
  * SOURCE as a tree of frames in a bucket of S3: what lies below a prefix of its
- * keys.  It is never changed.  It belongs to the daemon's user, and everyone may
- * read it who may use the mount.
+ * keys.  It belongs to the daemon's user, and everyone may read it who may use
+ * the mount.  New files are sparse frames.  Entries have no attributes that can
+ * be changed, and cannot be renamed, because a server would have to copy them.
  *
  * Keys have '/' between names, so the prefixes of keys show as directories.
  * Lists of keys tell neither the sizes of frames nor which prefixes are sparse
@@ -35,6 +36,9 @@ int prefix_open(struct backing_source *source, const char *url,
                 const struct net_options *options);
 void prefix_rest(struct prefix_tree *tree);
 void prefix_start(struct prefix_tree *tree, struct file_context *files);
+
+/* Allow changes, before the tree is mounted. */
+void prefix_allow_changes(struct prefix_tree *tree);
 
 /* No directory or file may be open.  Accepts NULL. */
 void prefix_free(struct prefix_tree *tree);

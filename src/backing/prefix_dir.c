@@ -46,6 +46,21 @@ int prefix_dir_url(const struct prefix_dir *dir, const char *name,
     return join(&dir->url, name, strlen(name), out);
 }
 
+int prefix_entry_url(const struct prefix_dir *dir, const char *name,
+                     struct net **net, struct url *url)
+{
+    int r = prefix_dir_url(dir, name, url);
+
+    if (r < 0)
+        return r;
+    pthread_mutex_lock(&dir->tree->lock);
+    r = prefix_get_net_locked(dir->tree, net);
+    pthread_mutex_unlock(&dir->tree->lock);
+    if (r < 0)
+        url_fini(url);
+    return r;
+}
+
 /* Make the URL of a path below that of the tree. */
 static int path_url(const struct prefix_tree *tree, const char *path,
                     struct url *out)
@@ -256,6 +271,15 @@ static int fetch(struct prefix_dir *dir, const char *stem, size_t pages_max,
     return r;
 }
 
+void prefix_dir_changed(struct prefix_dir *dir)
+{
+    pthread_mutex_lock(&dir->tree->lock);
+    dir->nchanges++;
+    prefix_list_put(dir->list);
+    dir->list = NULL;
+    pthread_mutex_unlock(&dir->tree->lock);
+}
+
 static void set_list_locked(struct prefix_dir *dir, struct prefix_list *list)
 {
     dir->large = list->npages > 1 || !list->whole;
@@ -274,12 +298,16 @@ static int fetch_shared(struct prefix_dir *dir, size_t pages_max,
                         struct prefix_list **out)
 {
     struct prefix_list *list;
+    unsigned nchanges;
     int r;
 
+    pthread_mutex_lock(&dir->tree->lock);
+    nchanges = dir->nchanges;
+    pthread_mutex_unlock(&dir->tree->lock);
     r = fetch(dir, "", pages_max, &list);
     pthread_mutex_lock(&dir->tree->lock);
     dir->listing = false;
-    if (r == 0)
+    if (r == 0 && dir->nchanges == nchanges)
         set_list_locked(dir, list);
     pthread_cond_broadcast(&dir->tree->changed);
     pthread_mutex_unlock(&dir->tree->lock);

@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include "backing/prefix_private.h"
+#include "backing/remote_frame.h"
 #include "base/hash.h"
+#include "frame/frame_remote.h"
 #include "store/store_http.h"
+#include "store/store_local.h"
 
 enum {
     STAT_BLOCK = 512,
@@ -237,6 +240,7 @@ static int get_head(const struct backing_place *place, enum entry_kind kind,
 static int stat_frame(const struct backing_place *place, enum entry_kind kind,
                       struct stat *out)
 {
+    const struct prefix_dir *dir = place->holder;
     struct prefix_head *head;
     int64_t known_ns;
     int r = get_head(place, kind, &head, &known_ns);
@@ -245,6 +249,8 @@ static int stat_frame(const struct backing_place *place, enum entry_kind kind,
         return r;
     *out = stat_of_object(place, head->reply.size, head->reply.modified,
                           head->reply.etag);
+    if (kind == ENTRY_SPARSE && dir->tree->writable)
+        out->st_mode |= S_IWUSR;
     prefix_head_put(head);
     return 0;
 }
@@ -258,7 +264,8 @@ static int stat_entry(const struct backing_place *place, enum entry_kind kind,
         return stat_plain(place, out);
     if (kind != ENTRY_DIRECTORY)
         return stat_frame(place, kind, out);
-    *out = stat_of(place, S_IFDIR | 0555, dir->tree->mounted);
+    *out = stat_of(place, S_IFDIR | (dir->tree->writable ? 0755 : 0555),
+                   dir->tree->mounted);
     return 0;
 }
 
@@ -282,48 +289,46 @@ static int frame_kind(const struct backing_place *place)
 }
 
 static int open_store(const struct backing_place *place, enum entry_kind kind,
-                      const struct prefix_head *head, int64_t known_ns,
+                      const struct store_http_start *start, bool to_change,
                       struct store **out)
 {
-    const struct prefix_dir *dir = place->holder;
+    struct prefix_dir *dir = place->holder;
     bool sparse = kind == ENTRY_SPARSE;
-    const struct store_http_start start = {
-        .name = sparse ? prefix_index_name(place->name) : "",
-        .reply = &head->reply,
-        .known_ns = known_ns,
-        .bytes = head->bytes,
-        .len = head->len,
-    };
     struct net *net;
     struct url url;
-    int r = prefix_dir_url(dir, place->name, &url);
+    int r;
 
+    if (to_change)
+        return sparse ? prefix_open_to_change(dir, place->name, start, out)
+                      : -EROFS;
+    r = prefix_entry_url(dir, place->name, &net, &url);
     if (r < 0)
         return r;
-    pthread_mutex_lock(&dir->tree->lock);
-    r = prefix_get_net_locked(dir->tree, &net);
-    pthread_mutex_unlock(&dir->tree->lock);
-    if (r == 0) {
-        r = store_http_open_start(net, &url, sparse, &start, out);
-        net_put(net);
-    }
+    r = store_http_open_start(net, &url, sparse, start, out);
+    net_put(net);
     url_fini(&url);
     return r;
 }
 
 static int store_of(const struct backing_place *place, enum entry_kind kind,
-                    unsigned flags __attribute__((unused)), struct store **out,
-                    struct fault *fault)
+                    unsigned flags, struct store **out, struct fault *fault)
 {
+    struct store_http_start start = { .name = "" };
     struct prefix_head *head;
-    int64_t known_ns;
-    int r = get_head(place, kind, &head, &known_ns);
+    int r = get_head(place, kind, &head, &start.known_ns);
 
     if (r == 0) {
-        r = open_store(place, kind, head, known_ns, out);
+        if (kind == ENTRY_SPARSE)
+            start.name = prefix_index_name(place->name);
+        start.reply = &head->reply;
+        start.bytes = head->bytes;
+        start.len = head->len;
+        r = open_store(place, kind, &start, flags & STORE_WRITE, out);
         prefix_head_put(head);
     }
-    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+    return r < 0
+               ? fault_set(fault, r, 0, r == -EROFS ? frame_remote_whole : NULL)
+               : 0;
 }
 
 /* Get the directory that a place stands for; "." is SOURCE. */
@@ -429,4 +434,6 @@ const struct backing_ops prefix_ops = {
     .place_in = place_in,
     .list_next = list_next,
     .dir_is_current = dir_is_current,
+    .pin = remote_pin,
+    .change = &prefix_change_ops,
 };

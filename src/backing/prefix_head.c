@@ -22,6 +22,8 @@ struct slot {
     struct prefix_head *head; /* newest; NULL: none has come yet */
     struct fetch *fetch;      /* that is under way; or NULL */
     unsigned nheads;          /* that have come */
+    int64_t changed_ns;       /* when this process has changed the object; heads
+                                 that were asked for before are too old */
     unsigned nusers;          /* threads that wait for one */
     bool index;               /* part of the key, like the next */
     char path[];              /* of the entry, from SOURCE */
@@ -151,10 +153,12 @@ static bool same_tag(const char *a, const char *b)
     return len > 0 && len == strcspn(b, "\"") && strncmp(a, b, len) == 0;
 }
 
-static bool is_good(const struct prefix_head *head, const char *etag,
-                    int64_t since)
+static bool is_good(const struct slot *slot, const char *etag, int64_t since)
 {
-    if (!head || (head->error < 0 && head->error != -ENOENT))
+    const struct prefix_head *head = slot->head;
+
+    if (!head || (head->error < 0 && head->error != -ENOENT) ||
+        head->asked_ns <= slot->changed_ns)
         return false;
     return head->asked_ns >= since ||
            (etag && head->error == 0 && same_tag(head->reply.etag, etag));
@@ -290,7 +294,7 @@ void prefix_head_begin_locked(const struct prefix_object *object, int64_t since)
 {
     struct slot *slot = get_locked(object);
 
-    if (slot && !slot->fetch && !is_good(slot->head, object->etag, since))
+    if (slot && !slot->fetch && !is_good(slot, object->etag, since))
         begin_locked(slot, object);
 }
 
@@ -309,7 +313,7 @@ static void await_locked(struct prefix_tree *tree, struct slot *slot)
 static int get_head_locked(struct slot *slot,
                            const struct prefix_object *object, int64_t since)
 {
-    bool good = is_good(slot->head, object->etag, since);
+    bool good = is_good(slot, object->etag, since);
     bool missed = !good && !slot->fetch;
     int r = missed ? begin_locked(slot, object) : 0;
 
@@ -332,12 +336,27 @@ int prefix_head_get(const struct prefix_object *object, int64_t since,
     slot = get_locked(object);
     if (slot)
         r = get_head_locked(slot, object, since);
+    /* This thread may have waited for a head from before a change. */
+    if (r == 0 && slot->head->asked_ns <= slot->changed_ns)
+        r = get_head_locked(slot, object, since);
     if (r == 0 && slot->head->error < 0 && slot->head->error != -ENOENT)
         r = slot->head->error;
     if (r == 0)
         *out = ref(slot->head);
     pthread_mutex_unlock(&tree->lock);
     return r;
+}
+
+void prefix_head_forget(struct prefix_dir *dir, const char *name, bool index)
+{
+    const struct prefix_object object = { dir, name, index, NULL };
+    struct slot *slot;
+
+    pthread_mutex_lock(&dir->tree->lock);
+    slot = get_locked(&object);
+    if (slot)
+        slot->changed_ns = clock_monotonic_ns();
+    pthread_mutex_unlock(&dir->tree->lock);
 }
 
 struct prefix_head *prefix_head_peek(const struct prefix_object *object)

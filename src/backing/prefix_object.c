@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -93,32 +94,28 @@ static const struct backing_anchor_ops object_ops = {
 static int open_store(const struct prefix_dir *dir, const char *name,
                       struct store **out)
 {
-    struct prefix_tree *tree = dir->tree;
     struct net *net;
     struct url url;
-    int r = prefix_dir_url(dir, name, &url);
+    int r = prefix_entry_url(dir, name, &net, &url);
 
     if (r < 0)
         return r;
-    pthread_mutex_lock(&tree->lock);
-    r = prefix_get_net_locked(tree, &net);
-    pthread_mutex_unlock(&tree->lock);
-    if (r == 0) {
-        r = store_http_open(net, &url, out);
-        net_put(net);
-    }
+    r = store_http_open(net, &url, out);
+    net_put(net);
     url_fini(&url);
     return r;
 }
 
-int prefix_open_object(const struct backing_place *place,
-                       int flags __attribute__((unused)),
+int prefix_open_object(const struct backing_place *place, int flags,
                        struct backing_anchor *out)
 {
     struct store_object *object;
     struct store *store;
-    int r = open_store(place->holder, place->name, &store);
+    int r;
 
+    if ((flags & O_ACCMODE) != O_RDONLY)
+        return -EROFS;
+    r = open_store(place->holder, place->name, &store);
     if (r < 0)
         return r;
     r = store_open(store, "", &object);

@@ -9,6 +9,7 @@
 #include "backing/prefix.h"
 #include "backing/prefix_list.h"
 #include "base/list.h"
+#include "store/store_http.h"
 
 enum {
     PREFIX_DIR_BUCKETS = 256,
@@ -28,6 +29,7 @@ struct prefix_tree {
     uint64_t seed; /* for inode numbers, so that nobody can choose a key that
                       has the number of another one */
     time_t mounted;
+    bool writable;
 
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a list or a head came */
@@ -66,6 +68,7 @@ struct prefix_dir {
     unsigned nrefs;
     bool listing;             /* a thread fetches a whole list */
     bool large;               /* a list has several pages */
+    unsigned nchanges;        /* how often this process has changed it */
     struct prefix_list *list; /* the newest whole one; NULL: none */
     size_t nsingle; /* names that were asked for since it is too old */
     struct {
@@ -90,6 +93,9 @@ void prefix_dirs_free(struct prefix_tree *tree);
 /* Make the URL of an entry; the path of one below it; or its inode number. */
 int prefix_dir_url(const struct prefix_dir *dir, const char *name,
                    struct url *out);
+/* The same, with a reference to what carries the requests. */
+int prefix_entry_url(const struct prefix_dir *dir, const char *name,
+                     struct net **net, struct url *url);
 char *prefix_dir_path(const struct prefix_dir *dir, const char *name);
 uint64_t prefix_dir_ino(const struct prefix_dir *dir, const char *name);
 
@@ -109,6 +115,9 @@ int prefix_dir_list(struct prefix_dir *dir, int64_t since,
    exist.  Errors as prefix_dir_list(). */
 int prefix_dir_find(struct prefix_dir *dir, const char *stem, int64_t since,
                     struct prefix_list **out);
+
+/* This process has changed what is in a directory, so older lists are wrong. */
+void prefix_dir_changed(struct prefix_dir *dir);
 
 /* The start of an object, as a server has sent it.  Constant. */
 struct prefix_head {
@@ -148,6 +157,9 @@ int prefix_head_get(const struct prefix_object *object, int64_t since,
 /* Drop a reference.  Accepts NULL. */
 void prefix_head_put(struct prefix_head *head);
 
+/* This process has changed an object, or removed it. */
+void prefix_head_forget(struct prefix_dir *dir, const char *name, bool index);
+
 /* Is it the head of a frame?  Accepts NULL. */
 bool prefix_head_is_frame(const struct prefix_head *head);
 
@@ -181,6 +193,15 @@ void prefix_stem(const char *name, char *stem);
 /* Open an object that is passed through as it is. */
 int prefix_open_object(const struct backing_place *place, int flags,
                        struct backing_anchor *out);
+
+/* Open the store of a sparse frame that is to be changed: one with this head,
+   or, if that is NULL, a new one. */
+int prefix_open_to_change(struct prefix_dir *dir, const char *name,
+                          const struct store_http_start *start,
+                          struct store **out);
+
+/* Changes of the tree: prefix_change.c. */
+extern const struct backing_change_ops prefix_change_ops;
 
 /* The directories of the tree, and what is in them: prefix_entry.c. */
 extern const struct backing_ops prefix_ops;

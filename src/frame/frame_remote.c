@@ -12,6 +12,9 @@
 #include "frame/frame_source.h"
 #include "store/store_http.h"
 
+const char frame_remote_whole[] =
+    "a contiguous frame behind a URL can only be read; b2frame convert --layout "
+    "sparse makes one on s3 that can be changed";
 static const char only_read[] = "frames on web servers can only be read";
 
 static bool ends_with_slash(const struct url *url)
@@ -198,8 +201,7 @@ int frame_remote_open_to_change(struct net *net, const char *text,
         return r;
     r = store_s3_allow_changes(store, false);
     if (r < 0) {
-        *why = "a contiguous frame behind a URL can only be read; b2frame "
-               "convert --layout sparse makes one on s3 that can be changed";
+        *why = frame_remote_whole;
         store_close(store);
         return r;
     }

@@ -54,6 +54,9 @@ int frame_remote_create(struct net *net, const char *text, bool replace,
 int frame_remote_create_whole(struct net *net, const char *text, bool replace,
                               struct store **out, const char **why);
 
+/* Why a contiguous frame is not changed. */
+extern const char frame_remote_whole[];
+
 /* Open the store of a frame that is to be changed: a sparse one on a server of
    S3.  Returns as frame_remote_open(), or -EROFS with `why`. */
 int frame_remote_open_to_change(struct net *net, const char *text,

@@ -309,9 +309,13 @@ static int open_remote(struct fs *fs, const struct fs_options *options,
     struct paths paths = { 0 };
     int r = open_source(fs, options, ticket, &paths);
 
-    fs->source.writable = r == 0 && !options->read_only && fs->source.remote &&
-                          remote_frame_can_change(fs->source.remote);
+    if (r == 0 && !options->read_only)
+        fs->source.writable =
+            fs->source.prefix || remote_frame_can_change(fs->source.remote);
+    if (fs->source.prefix && fs->source.writable)
+        prefix_allow_changes(fs->source.prefix);
     fs->shared = fs->source.writable;
+    fs->sparse = true;
     backing_rest(&fs->source);
     paths_fini(&paths);
     return r;

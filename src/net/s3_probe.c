@@ -98,7 +98,7 @@ int s3_probe(struct net *net, const struct url *url, enum net_conditions *out)
     r = s3_put_id(id);
     if (r < 0)
         return r;
-    snprintf(name, sizeof(name), ".framefs-probe.%s", id);
+    snprintf(name, sizeof(name), S3_PROBE_PREFIX "%s", id);
     r = url_join(url, name, &probe.url);
     if (r < 0)
         return r;

@@ -4,6 +4,9 @@
 
 #include "net/net.h"
 
+/* What the names of its objects begin with. */
+#define S3_PROBE_PREFIX ".framefs-probe."
+
 /*
  * Find out how a server treats the conditions of a PUT, unless that is known of
  * the bucket.  This makes an object of its own below a URL, and deletes it.

@@ -131,6 +131,17 @@ void store_http_saved_free(struct store_http_saved *saved);
  */
 int store_s3_allow_changes(struct store *store, bool replace);
 
+/* Is told, by the committer, when a store has put a new state of its index. */
+struct store_http_listener {
+    void (*published)(struct store_http_listener *listener);
+    void (*free)(struct store_http_listener *listener);
+};
+
+/* Set the listener of a store that may be changed, before other threads use it.
+   It belongs to the store from then on. */
+void store_s3_set_listener(struct store *store,
+                           struct store_http_listener *listener);
+
 /*
  * Open a store for one object "" that is to be made on a server of S3: a draft
  * that is written from start to end, but for its first 8 MiB, which may be

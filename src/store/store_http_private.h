@@ -23,6 +23,7 @@ struct http_store {
     struct url url;               /* constant */
     bool writable;                /* constant once the store is shared */
     bool replaces;                /* likewise: see store_s3_allow_changes() */
+    struct store_http_listener *listener; /* likewise; NULL: none */
 
     pthread_mutex_t lock;
     struct http_remote *current; /* newest state of "" or of the index; NULL:
@@ -34,7 +35,8 @@ struct http_store {
     char doubts[S3_DOUBTS_MAX][NET_ID_MAX]; /* ids of drafts whose PUT may have
                                                succeeded */
     unsigned ndoubts;                       /* that there have ever been */
-    struct list garbage; /* objects to delete, the one removed first first */
+    char own[NET_ETAG_MAX]; /* of the index that was put last; "": none was */
+    struct list garbage;    /* objects to delete, the one removed first first */
 };
 
 /* An object that is read, or the start of one that is made. */
@@ -87,6 +89,16 @@ void http_expect(struct store *base, uint64_t unit);
 uint64_t http_ahead(struct store *base);
 uint64_t http_known_size(struct store *base, const char *name);
 void http_close(struct store *base);
+
+/*
+ * Delete what nothing has referred to for long enough, right after this store
+ * has put an index: since then, another program may have removed the frame and
+ * made a new one, whose chunks have the same names.  s3_sweep_last() looks first
+ * whether the index is still there.  s3_free_garbage() only forgets it.
+ */
+void s3_sweep(struct http_store *store);
+void s3_sweep_last(struct http_store *store);
+void s3_free_garbage(struct http_store *store);
 
 /* Set up and release what changes need. */
 void s3_write_init(struct http_store *store);

@@ -11,10 +11,6 @@
 #include "store/http_memory.h"
 #include "store/store_http_private.h"
 
-enum {
-    DELETES_MAX = 256 /* objects at a time */
-};
-
 /* An object that is being made. */
 struct s3_object {
     struct http_object http; /* without a remote until a draft is published */
@@ -27,18 +23,6 @@ struct s3_object {
     size_t len;
     size_t capacity;
 };
-
-/* An object that nothing refers to. */
-struct garbage {
-    struct list node;
-    int64_t due_ns; /* when it may be deleted */
-    char name[HTTP_NAME_MAX];
-};
-
-static struct garbage *garbage_of(struct list *node)
-{
-    return list_entry(node, struct garbage, node);
-}
 
 static struct http_store *store_of(struct store *base)
 {
@@ -54,100 +38,23 @@ int store_s3_allow_changes(struct store *base, bool replace)
     return 0;
 }
 
+void store_s3_set_listener(struct store *base,
+                           struct store_http_listener *listener)
+{
+    store_of(base)->listener = listener;
+}
+
 void s3_write_init(struct http_store *store)
 {
     list_init(&store->garbage);
 }
 
-/* Take the garbage that may be deleted off the list, up to a number. */
-static size_t take_garbage(struct http_store *store, size_t max,
-                           struct garbage **out)
-{
-    int64_t now = clock_monotonic_ns();
-    size_t n = 0;
-
-    pthread_mutex_lock(&store->lock);
-    list_for_each_safe(node, &store->garbage) {
-        if (n == max || garbage_of(node)->due_ns > now)
-            break;
-        list_remove(node);
-        out[n++] = garbage_of(node);
-    }
-    pthread_mutex_unlock(&store->lock);
-    return n;
-}
-
-/* Delete objects.  If that fails, they stay as garbage. */
-static int delete_garbage(struct http_store *store, struct garbage **garbage,
-                          size_t n)
-{
-    char *names[DELETES_MAX];
-    int r;
-
-    for (size_t i = 0; i < n; i++)
-        names[i] = garbage[i]->name;
-    r = store_s3_delete(&store->store, names, n);
-    for (size_t i = 0; i < n; i++)
-        free(garbage[i]);
-    return r;
-}
-
-/* Delete what nothing has referred to for long enough, until that fails. */
-static void sweep(struct http_store *store)
-{
-    struct garbage *garbage[DELETES_MAX];
-    size_t n;
-    int r = 0;
-
-    while (r == 0 && (n = take_garbage(store, DELETES_MAX, garbage)) > 0)
-        r = delete_garbage(store, garbage, n);
-}
-
 void s3_write_fini(struct http_store *store)
 {
-    sweep(store);
-    list_for_each_safe(node, &store->garbage) {
-        list_remove(node);
-        free(garbage_of(node));
-    }
-}
-
-/* Note an object that may be deleted after some seconds.  If there is no memory
-   for that, the object stays. */
-static int note_garbage(struct http_store *store, const char *name,
-                        int64_t seconds)
-{
-    struct garbage *garbage;
-
-    if (!store->writable)
-        return -EROFS;
-    if (!http_store_is_name(store, name))
-        return -ENOENT;
-    garbage = calloc(1, sizeof(*garbage));
-    if (!garbage)
-        return -ENOMEM;
-    strcpy(garbage->name, name);
-    garbage->due_ns = clock_monotonic_ns() + seconds * CLOCK_SECOND_NS;
-    pthread_mutex_lock(&store->lock);
-    if (seconds > 0)
-        list_append(&store->garbage, &garbage->node);
-    else
-        list_prepend(&store->garbage, &garbage->node);
-    pthread_mutex_unlock(&store->lock);
-    return 0;
-}
-
-int s3_remove(struct store *base, const char *name)
-{
-    struct http_store *store = store_of(base);
-
-    return note_garbage(store, name,
-                        net_get_options(store->context->net)->grace);
-}
-
-int s3_remove_unused(struct store *base, const char *name)
-{
-    return note_garbage(store_of(base), name, 0);
+    s3_sweep_last(store);
+    s3_free_garbage(store);
+    if (store->listener)
+        store->listener->free(store->listener);
 }
 
 unsigned s3_nwriters(const struct store *base)
@@ -449,6 +356,9 @@ static int become_current(struct s3_object *object,
         return r;
     }
     http_cached_confirm(remote); /* the disk may have an older state */
+    pthread_mutex_lock(&object->http.store->lock);
+    strcpy(object->http.store->own, found->etag);
+    pthread_mutex_unlock(&object->http.store->lock);
     http_store_set_current(object->http.store, object->http.name, remote);
     object->http.remote = remote;
     object->done = true;
@@ -465,6 +375,12 @@ static void forget_current(const struct s3_object *object)
     if (current)
         http_remote_set_stale(current);
     http_remote_put(current);
+}
+
+static void tell(const struct http_store *store)
+{
+    if (store->listener)
+        store->listener->published(store->listener);
 }
 
 int s3_publish(struct store *base, const char *name, struct store_object *draft)
@@ -484,7 +400,8 @@ int s3_publish(struct store *base, const char *name, struct store_object *draft)
     if (r < 0)
         note_doubt(object->http.store, object->id);
     else
-        sweep(store_of(base));
+        s3_sweep(store_of(base));
+    tell(store_of(base));
     return r;
 }
 

@@ -170,12 +170,21 @@ static bool merges(struct file *file, bool exclusive, struct retry *retry,
     return false;
 }
 
+/* Is there no frame any more to commit to?  A removed local frame still has its
+   file. */
+static bool is_gone(const struct file *file)
+{
+    return file->frame_lock->unlinked && store_names_once(file->constant.store);
+}
+
 static int commit_file(struct file *file, const struct writeback_edit *edit,
                        bool exclusive, struct fault *fault)
 {
     struct retry retry = MERGE_TRIES;
     int r;
 
+    if (is_gone(file))
+        return 0;
     do
         r = try_commit(file, edit, exclusive, fault);
     while (merges(file, exclusive, &retry, &r, fault));
@@ -216,7 +225,7 @@ int writeback_commit_nosync(struct file *file, struct fault *fault)
     int r = 0;
 
     *fault = FAULT_NONE;
-    if (!file->states.begun || writeback_is_clean(file))
+    if (!file->states.begun || writeback_is_clean(file) || is_gone(file))
         return 0;
     do {
         struct commit commit = { .file = file, .nosync = nosync };

@@ -383,8 +383,14 @@ int frame_writer_commit_nosync(struct frame_writer *writer, struct frame **out,
 static int sync_sparse(struct frame_writer *writer)
 {
     struct store_object *index;
-    int r = store_open(writer->store, FRAME_OBJECT_INDEX, &index);
+    int r;
 
+    /* What such a store has published is durable. */
+    if (store_names_once(writer->store)) {
+        writer->name_unsynced = false;
+        return 0;
+    }
+    r = store_open(writer->store, FRAME_OBJECT_INDEX, &index);
     if (r < 0)
         return r;
     r = writer->not_durable ? frame_commit_sync_sparse(writer, index)

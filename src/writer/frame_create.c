@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/cpu.h"
 #include "chunk/chunk_format.h"
@@ -124,6 +125,18 @@ int frame_writer_open(struct frame *frame, struct frame_writer **out,
     return 0;
 }
 
+/* Choose the number of the first stamp.  Where no lock keeps writers apart, it is
+   random: then it tells a frame from another one that was there before, see
+   frame_writer_rebase(). */
+static int choose_stamp(struct frame_writer *writer)
+{
+    writer->stamp = 1;
+    if (writer->info.sparse && store_names_once(writer->store) &&
+        getrandom(&writer->stamp, sizeof(writer->stamp), 0) < 0)
+        return -errno;
+    return 0;
+}
+
 static int begin_new(struct frame_writer *writer, struct fault *fault)
 {
     struct frame_info *info = &writer->info;
@@ -134,8 +147,8 @@ static int begin_new(struct frame_writer *writer, struct fault *fault)
     info->header_len = (uint32_t)frame_encode_header_len(&writer->fixed);
     writer->name_unsynced = true;
     writer->unnamed = true;
-    writer->stamp = 1;
-    if (!info->sparse)
+    r = choose_stamp(writer);
+    if (r == 0 && !info->sparse)
         r = store_draft(writer->store, "", &writer->draft);
     if (r == 0)
         r = frame_alloc_new(writer->store, writer->draft, &writer->alloc);

@@ -12,6 +12,9 @@ enum {
     CONFLICT = 1
 };
 
+/* Stamps of one frame differ by less. */
+static const uint64_t STAMPS_MAX = UINT64_C(1) << 32;
+
 static int conflict(struct fault *fault, const char *what)
 {
     fault_set(fault, -ESTALE, 0, what);
@@ -79,6 +82,22 @@ static bool may_go_together(const struct rebase *rebase)
            are_alike(base, frame_get_info(rebase->newest));
 }
 
+/*
+ * Is it the frame that the writer began with, or has another program put a new
+ * one in its place?  In that, ids that are used again may stand for other
+ * chunks.  Stamps of one frame count its commits, from a random number on.
+ */
+static bool is_same_frame(const struct rebase *rebase)
+{
+    const struct frame *newest = rebase->newest;
+
+    return newest->stamp_off > 0 &&
+           memcmp(newest->stamp, FRAME_STAMP_MAGIC, FRAME_STAMP_MAGIC_LEN) ==
+               0 &&
+           rebase->next.stamp - rebase->writer->stamp + STAMPS_MAX <
+               2 * STAMPS_MAX;
+}
+
 /* Read index and metalayers of the newest state. */
 static int load_newest(struct rebase *rebase, struct fault *fault)
 {
@@ -93,6 +112,8 @@ static int load_newest(struct rebase *rebase, struct fault *fault)
         r = layers_read(rebase->newest, &next->fixed, &next->vl, fault);
     if (r == 0)
         r = frame_load_stamp(next, rebase->newest, fault);
+    if (r == 0 && !is_same_frame(rebase))
+        r = conflict(fault, "another program has made the frame anew");
     if (r == 0 && !are_same_layers(&next->fixed, &rebase->writer->fixed))
         r = conflict(fault, "another program has changed the metalayers");
     return r;

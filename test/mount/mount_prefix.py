@@ -101,8 +101,8 @@ def a_whole_bucket_shows():
 def attributes_are_sensible():
     make()
     with mounted() as (_, mount):
-        for name, mode in (('one', 0o100444), ('2024', 0o040555),
-                           ('notes.txt', 0o100444), ('two', 0o100444)):
+        for name, mode in (('one', 0o100444), ('2024', 0o040755),
+                           ('notes.txt', 0o100444), ('two', 0o100644)):
             st = os.stat(mount / name)
             check(st.st_mode == mode and st.st_uid == os.getuid(),
                   '%s: %s' % (name, st))
@@ -118,7 +118,7 @@ def attributes_are_sensible():
 
 def nothing_can_be_changed():
     make()
-    with mounted() as (_, mount):
+    with mounted('runs', 'ro') as (_, mount):
         for call, *words in ((write, mount / 'new', b'x'),
                              (write, mount / 'notes.txt', b'x'),
                              (os.unlink, mount / 'one'),
@@ -252,6 +252,15 @@ def names_mislead_nobody():
                         'five.b2f': True}, '%s' % types)
 
 
+def shows(path, content):
+    """Does a file show this content?  There is an error while an older index is
+    known of a chunk that was overwritten, as no writer should."""
+    try:
+        return read(path) == content
+    except OSError:
+        return False
+
+
 def commits_of_others_show():
     for revalidate in '0', '1':
         make()
@@ -268,8 +277,7 @@ def commits_of_others_show():
             for name, content in (('one', DATA['four']),
                                   ('two', DATA['three'] + b'more'),
                                   ('notes.txt', b'other\n'), ('new', b'new')):
-                wait_for(lambda n=name, c=content: not error_of(
-                    os.stat, mount / n) and read(mount / n) == c, name)
+                wait_for(lambda n=name, c=content: shows(mount / n, c), name)
             check(os.stat(mount / 'one').st_ino == before, 'number')
             os.unlink('top/runs/one.b2frame')
             shutil.rmtree('top/runs/2024')

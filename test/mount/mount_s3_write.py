@@ -117,6 +117,9 @@ def files_grow_shrink_and_have_holes():
         check(read(path) == content, 'holes')
         write(path, b'new')
         check(read(path) == b'new', 'replaced')
+        os.close(os.open(path, os.O_RDWR))
+        subprocess.run(['sync', path], check=True)
+        check(not mount.log(), mount.log())
         write(path, content)
     check_frame(content)
 

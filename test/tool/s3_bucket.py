@@ -11,6 +11,7 @@ import re
 import shutil
 import tempfile
 import threading
+import time
 import urllib.parse
 import uuid
 from xml.sax.saxutils import escape
@@ -30,6 +31,7 @@ class Bucket:
         self.ids = {}      # of the PUT of each path
         self.uploads = {}  # parts of each multipart upload
         self.conditions = 'any'
+        self.last = 0      # time of the last object, in nanoseconds
 
 
 def etag(stat):
@@ -85,12 +87,27 @@ class Changes:
         os.fchmod(number, 0o644)
         with open(number, 'wb') as file:
             file.write(body)
+        # The time is the tag of the object, so no two have the same.
+        bucket = self.server.web.bucket
+        with bucket.lock:
+            bucket.last = max(bucket.last + 1, time.time_ns())
+            os.utime(draft, ns=(bucket.last, bucket.last))
         shutil.move(draft, path)
         self.server.web.bucket.ids[path] = put_id
+
+    def put_marker(self, path):
+        """Put an object whose key ends with a slash, which is no file."""
+        web = self.server.web
+        key = os.path.relpath(path, web.top) + '/'
+        if key not in web.more_keys:
+            web.more_keys.append(key)
+        return 200, [('ETag', '"marker"')], None
 
     def put(self, path):
         """Carry out a PUT.  Return status, headers and the code of an error."""
         bucket = self.server.web.bucket
+        if path.endswith('/'):
+            return self.put_marker(path)
         with bucket.lock:
             failed = self.check_condition(path)
             if failed:
@@ -145,6 +162,10 @@ class Changes:
         elif self.command == 'DELETE':
             if 'uploadId' in query:
                 bucket.uploads.pop(query['uploadId'], None)
+            elif path.endswith('/'):
+                with contextlib.suppress(ValueError):
+                    self.server.web.more_keys.remove(
+                        os.path.relpath(path, self.server.web.top) + '/')
             else:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(path)

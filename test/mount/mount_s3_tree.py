@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# test: mount s3 tree; timeout 300
+"""A tree in a bucket is changed through a mount.
+
+usage: mount_s3_tree.py FRAMEFS [TEST...]
+"""
+
+import contextlib
+import errno
+import os
+import random
+import time
+
+from mounted import (Mount, b2frame, check, error_of, harness, main, opened,
+                     oracle, read, sh, wait_for, write)
+from s3_server import S3
+
+DATA = random.Random(5).randbytes(300000)
+
+
+@contextlib.contextmanager
+def mounted(*options, path='mnt', server=None):
+    """Mount a prefix, for a `with` statement, which gives server and mount."""
+    words = [word for option in ('chunksize=64k',) + options
+             for word in ('-o', option)]
+    if server:
+        os.makedirs(path, exist_ok=True)
+        with Mount(server.url + 'runs', path, *words) as mount:
+            yield server, mount
+        check('cannot' not in mount.log(), mount.log())
+        return
+    os.makedirs('top/runs', exist_ok=True)
+    write('top/runs/notes.txt', b'no frame')
+    with S3('top') as server, mounted(*options, server=server) as both:
+        yield both
+        check(not server.refused, 'refused: %s' % server.refused)
+
+
+def check_frame(path, content):
+    b2frame('verify', path)
+    check(b2frame('cat', path) == content, 'stored content of ' + path)
+    if oracle.is_here():
+        said = oracle.complaints({os.path.abspath(path): content})
+        check(not said, said)
+
+
+def pass_time(seconds):
+    end = time.monotonic() + seconds
+    wait_for(lambda: time.monotonic() > end, 'the time to pass')
+
+
+def files_are_made_and_written():
+    with mounted() as (server, mount):
+        write(mount / 'new', DATA)
+        check(os.stat(mount / 'new').st_size == len(DATA), 'size')
+        check(read(mount / 'new') == DATA, 'content')
+        check(sorted(os.listdir(mount.path)) == ['new', 'notes.txt'], 'names')
+        with open(mount / 'new', 'ab') as file:
+            file.write(b'more')
+        check(os.stat(mount / 'new').st_size == len(DATA) + 4, 'size')
+        check(error_of(os.open, mount / 'new', os.O_CREAT | os.O_EXCL) ==
+              errno.EEXIST, 'is made twice')
+        write(mount / 'empty', b'')
+        with mounted(path='mnt2', server=server) as (_, other):
+            check(read(other / 'new') == DATA + b'more', 'content')
+            os.truncate(other / 'new', 1000)
+        wait_for(lambda: read(mount / 'new') == DATA[:1000], 'the new state')
+        os.truncate(mount / 'new', 2000)
+        check(os.stat(mount / 'new').st_size == 2000, 'size')
+    check_frame('top/runs/new.b2frame', DATA[:1000] + bytes(1000))
+    check_frame('top/runs/empty.b2frame', b'')
+
+
+def directories_come_and_go():
+    with mounted() as (server, mount):
+        os.mkdir(mount / 'dir')
+        check(error_of(os.mkdir, mount / 'dir') == errno.EEXIST, 'twice')
+        os.makedirs(mount / 'dir/deep/er')
+        write(mount / 'dir/deep/er/file', DATA)
+        check(error_of(os.rmdir, mount / 'dir/deep') == errno.ENOTEMPTY,
+              'is removed')
+        os.unlink(mount / 'dir/deep/er/file')
+        check(os.listdir(mount / 'dir/deep/er') == [], 'is there')
+        os.removedirs(mount / 'dir/deep/er')
+        check(os.listdir(mount.path) == ['notes.txt'], 'is there')
+        os.unlink(mount / 'notes.txt')
+        check(os.listdir(mount.path) == [], 'is there')
+        check(not any(files for _, _, files in os.walk('top')), 'objects')
+        check(not server.more_keys, '%s' % server.more_keys)
+
+
+def programs_work():
+    os.makedirs('local/a/b')
+    for name in 'one', 'a/two', 'a/b/three':
+        write('local/' + name, DATA + name.encode())
+    with mounted() as (_, mount):
+        sh('cp -r local mnt/copy && diff -r local mnt/copy')
+        sh('mv mnt/copy/one mnt/moved && cmp local/one mnt/moved')
+        check(not os.path.exists(mount / 'copy/one'), 'is there')
+        sh('tar -C local -cf - a | tar -C mnt --no-same-owner -m -xf - || true')
+        sh('diff -r local/a mnt/a')
+        sh('rm -r mnt/copy mnt/a')
+        check(sorted(os.listdir(mount.path)) == ['moved', 'notes.txt'], 'names')
+    check_frame('top/runs/moved.b2frame', DATA + b'one')
+
+
+def what_a_server_does_not_have_is_refused():
+    with mounted() as (_, mount):
+        write(mount / 'f', DATA)
+        for error, call in (
+                (errno.EXDEV, (os.rename, mount / 'f', mount / 'g')),
+                (errno.EPERM, (os.link, mount / 'f', mount / 'g')),
+                (errno.EPERM, (os.symlink, 'f', mount / 'g')),
+                (errno.EPERM, (os.mkfifo, mount / 'g')),
+                (errno.EPERM, (os.mkdir, mount / 'chunks.b2frame')),
+                (errno.ENOTSUP, (os.chmod, mount / 'f', 0o600)),
+                (errno.ENOTSUP, (os.utime, mount / 'f')),
+                (errno.EACCES, (os.open, mount / 'notes.txt', os.O_RDWR))):
+            got = error_of(*call)
+            check(got == error or got == errno.EROFS == errno.EROFS and
+                  error == errno.EACCES, '%s: %d' % (call, got))
+        check(read(mount / 'f') == DATA, 'content')
+        check(sorted(os.listdir(mount.path)) == ['f', 'notes.txt'], 'names')
+    with mounted('ro') as (_, mount):
+        check(error_of(write, mount / 'f', b'x') == errno.EROFS, 'is written')
+        check(error_of(os.unlink, mount / 'f') == errno.EROFS, 'is removed')
+
+
+def a_frame_that_is_open_can_be_removed():
+    with mounted() as (_, mount):
+        write(mount / 'f', DATA)
+        with opened(mount / 'f', os.O_RDWR) as fd:
+            os.unlink(mount / 'f')
+            os.pwrite(fd, bytes(64 << 10), 0)
+            os.fsync(fd)
+            check(os.pread(fd, 100, 0) == bytes(100), 'content')
+            check('f' not in os.listdir(mount.path), 'is there')
+            write(mount / 'f', b'another')
+        check(read(mount / 'f') == b'another', 'content')
+    check(b2frame('cat', 'top/runs/f.b2frame') == b'another', 'content')
+
+
+def chunks_of_a_new_frame_are_no_garbage():
+    """Though the frame that was removed had chunks of the same names, and they
+    were garbage."""
+    with mounted('grace=3') as (server, mount):
+        write(mount / 'f', DATA)
+        with opened(mount / 'f', os.O_RDWR) as fd:
+            for pause in 1.5, 0:
+                os.pwrite(fd, bytes(200000), 0)
+                os.fsync(fd)
+                pass_time(pause)
+            with mounted(path='mnt2', server=server) as (_, other):
+                os.unlink(other / 'f')
+                write(other / 'f', DATA[::-1])
+            pass_time(4)
+    check_frame('top/runs/f.b2frame', DATA[::-1])
+
+
+def contiguous_frames_are_read():
+    os.makedirs('top/runs')
+    write('raw', DATA)
+    b2frame('create', 'raw', 'top/runs/whole.b2frame')
+    with mounted() as (_, mount):
+        check(read(mount / 'whole') == DATA, 'content')
+        check(error_of(os.open, mount / 'whole', os.O_RDWR) in
+              (errno.EROFS, errno.EACCES), 'is written')
+        os.unlink(mount / 'whole')
+        check(os.listdir(mount.path) == ['notes.txt'], 'is there')
+
+
+harness.need_remote()
+main(files_are_made_and_written,
+     directories_come_and_go,
+     programs_work,
+     what_a_server_does_not_have_is_refused,
+     a_frame_that_is_open_can_be_removed,
+     chunks_of_a_new_frame_are_no_garbage,
+     contiguous_frames_are_read)
