@@ -71,8 +71,7 @@ static bool is_name(const char *name)
     return len > 0 && len <= NAME_MAX_LEN && name[len] == '\0';
 }
 
-/* Is what a plug-in tells of itself valid? */
-static bool is_valid(const char *file, uint32_t abi, uint32_t flags,
+bool plugin_is_valid(const char *file, uint32_t abi, uint32_t flags,
                      const char *name)
 {
     if (abi != FRAMEFS_CODEC_ABI) {
@@ -144,7 +143,7 @@ static struct plugin_codec *load_codec_locked(unsigned id)
 
     snprintf(file, sizeof(file), "codec-%u.so", id);
     from = plugin_file_load(plugins.dirfd, file, "framefs_codec");
-    if (!from || !is_valid(file, from->abi, from->flags, from->name))
+    if (!from || !plugin_is_valid(file, from->abi, from->flags, from->name))
         return NULL;
     if (!from->decode) {
         log_error("plug-in %s: cannot decode", file);
@@ -194,7 +193,7 @@ static struct plugin_filter *load_filter_locked(unsigned id)
 
     snprintf(file, sizeof(file), "filter-%u.so", id);
     from = plugin_file_load(plugins.dirfd, file, "framefs_filter");
-    if (!from || !is_valid(file, from->abi, from->flags, from->name))
+    if (!from || !plugin_is_valid(file, from->abi, from->flags, from->name))
         return NULL;
     if (!from->undo) {
         log_error("plug-in %s: cannot undo the filter", file);

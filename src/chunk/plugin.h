@@ -27,4 +27,14 @@ int plugin_set_dir(const char *dir);
 const struct codec *plugin_codec(unsigned id);
 const struct filter *plugin_filter(unsigned id);
 
+/*
+ * Is what a plug-in tells of itself valid?  Returns false after a line in the
+ * log.
+ *
+ *  file  its name, for that line
+ *  name  NULL: it has none
+ */
+bool plugin_is_valid(const char *file, uint32_t abi, uint32_t flags,
+                     const char *name);
+
 #endif
