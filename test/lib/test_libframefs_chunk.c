@@ -105,6 +105,18 @@ START_TEST(chunks_are_put_inserted_deleted_and_reordered)
 }
 END_TEST
 
+/* The bytes between the block starts, of which there is one, and the block are
+   sums, and belong to the place of the chunk. */
+static void ck_assert_same_chunk(const char *a, const char *b, size_t len)
+{
+    const size_t head = 36;
+    size_t block = (unsigned char)a[32];
+
+    ck_assert_mem_eq(a, b, head);
+    ck_assert(block >= head && block < len);
+    ck_assert_mem_eq(a + block, b + block, len - block);
+}
+
 START_TEST(stored_chunks_move_between_frames_as_they_are)
 {
     struct framefs_frame *other;
@@ -129,7 +141,7 @@ START_TEST(stored_chunks_move_between_frames_as_they_are)
     ck_assert_int_eq(
         framefs_chunk_get(other, 0, FRAMEFS_CHUNK_STORED, again, sizeof(again)),
         len);
-    ck_assert_mem_eq(stored, again, (size_t)len);
+    ck_assert_same_chunk(stored, again, (size_t)len);
     ck_assert_int_eq(framefs_pread(other, again, CHUNKSIZE, 0), CHUNKSIZE);
     ck_assert_mem_eq(again, content('a'), CHUNKSIZE);
     framefs_close(other);
