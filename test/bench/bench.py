@@ -18,11 +18,12 @@ import opens
 import reads
 import remotes
 import targets
+import uploads
 import writes
 from stock import MIB, Stock, has_btrfs, has_squashfuse
 
 LOCAL = (reads, arrays, writes, opens, inprocess)
-REMOTE = (remotes,)
+REMOTE = (remotes, uploads)
 SKIP = 77
 NEEDED = 14  # times the size of the large file, for all files together
 

@@ -38,6 +38,7 @@ REMOTE = {
     'remote.first.sparse.requests': ('framefs-lz4',),
     'remote.random.8.requests': ('framefs-lz4',),
     'remote.dd.contiguous': ('ceiling', 'framefs-lz4'),
+    'remote.make.sparse': ('ceiling', 'b2frame-lz4'),
 }
 LIMITED = ('seq.dd.cold', 'parallel.4', 'random.cold.2', 'fault.cold',
            'write.4k')

@@ -103,6 +103,7 @@ def judge_remote(judge):
         row = 'remote.first.%s.requests' % layout
         judge.at_most(row, 2 if layout == 'sparse' else 3, figure(row))
         judge.beside('remote.dd.' + layout, 'framefs-lz4', 'ceiling', 0.85)
+    judge.beside('remote.make.sparse', 'b2frame-lz4', 'ceiling', 0.8)
     for nthreads in (1, 8, 32):
         row = 'remote.random.%d' % nthreads
         judge.beside(row, 'framefs-lz4', 'ceiling', 0.9)
