@@ -4,28 +4,29 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/store_local.h"
 
-enum {
-    TOPS_MAX = 64
-};
-
-static struct {
+struct top {
     const char *path;
     int fd;
-} tops[TOPS_MAX];
+};
+
+static struct top *tops;
 static size_t ntops;
 
 int confine_to(const char *top, int fd)
 {
-    if (ntops == TOPS_MAX)
-        return -EMFILE;
-    tops[ntops].path = top;
-    tops[ntops++].fd = fd;
+    struct top *more = reallocarray(tops, ntops + 1, sizeof(*tops));
+
+    if (!more)
+        return -ENOMEM;
+    tops = more;
+    tops[ntops++] = (struct top){ top, fd };
     return 0;
 }
 

@@ -16,7 +16,7 @@
 
 /* From now on, open paths that start with `top` and a slash so.  `top` remains
    the caller's; `fd` is a descriptor of that directory.  Both stay as they are
-   until the program ends.  Returns 0, or -EMFILE if there are too many. */
+   until the program ends.  Returns 0 or -ENOMEM. */
 int confine_to(const char *top, int fd);
 
 /* Is a path in such a tree? */

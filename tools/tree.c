@@ -274,6 +274,9 @@ int tree_read(const char *path, const struct tree_wish *wish, struct tree *tree)
         r = confine_to(top, fd);
     if (r < 0) {
         source_report(path, r, &FAULT_NONE);
+        if (fd >= 0)
+            close(fd);
+        free(top);
         return r;
     }
     r = read_dir(tree, wish, top[0] != '\0' ? top : "/");

@@ -141,6 +141,14 @@ def deep_trees_are_read():
     check(run('verify', '-r', 'tree')[0].count(': ok\n') == 1, 'not found')
 
 
+def many_directories_may_be_given():
+    names = ['d%d' % i for i in range(200)]
+    for name in names:
+        os.mkdir(name)
+    frame('d199/a', b'x')
+    check(run('verify', '-r', *names)[0] == 'd199/a: ok\n', 'not found')
+
+
 def an_interrupt_ends_all_processes():
     os.mkdir('tree')
     frame('tree/0.b2frame', numbers(1 << 20))
@@ -167,4 +175,5 @@ main(frames_below_a_directory_are_found,
      all_are_compacted,
      order_does_not_depend_on_threads,
      deep_trees_are_read,
+     many_directories_may_be_given,
      an_interrupt_ends_all_processes)
