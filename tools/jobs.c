@@ -91,7 +91,8 @@ static int start(struct crew *crew, struct slot *slot)
         lseek(slot->messages, 0, SEEK_SET) < 0)
         return -errno;
     progress_clear(&crew->progress);
-    fflush(stdout);
+    if (fflush(stdout) != 0)
+        return 0; /* no job is started after that */
     pid = fork();
     if (pid < 0)
         return -errno;
@@ -163,7 +164,8 @@ static void finish_ended(struct crew *crew)
     }
 }
 
-/* Pass on the signal by which the user has interrupted this process. */
+/* End the processes, because the user has interrupted this one, or because their
+   output can't be printed. */
 static void stop(struct crew *crew)
 {
     if (crew->stopped)
@@ -195,7 +197,7 @@ static bool wait_for_one(struct crew *crew)
     int status;
     pid_t pid = waitpid(-1, &status, 0);
 
-    if (interrupt_seen())
+    if (interrupt_seen() || ferror(stdout))
         stop(crew);
     if (pid > 0) {
         note_end(crew, pid, status);
@@ -218,7 +220,8 @@ static int run_all(struct crew *crew)
     int r = 0;
 
     progress_start(&crew->progress);
-    while (r == 0 && crew->next < crew->jobs->files->n && !interrupt_seen()) {
+    while (r == 0 && crew->next < crew->jobs->files->n && !interrupt_seen() &&
+           !ferror(stdout)) {
         struct slot *slot = find_free(crew);
 
         if (slot)

@@ -141,6 +141,20 @@ def deep_trees_are_read():
     check(run('verify', '-r', 'tree')[0].count(': ok\n') == 1, 'not found')
 
 
+def a_full_standard_output_ends_the_work():
+    os.mkdir('tree')
+    for i in range(100):
+        frame('tree/%d.b2frame' % i, b'x')
+    for words in (('verify',), ('verify', '--json'), ('info',)):
+        with open('/dev/full', 'wb') as full:
+            done = subprocess.run([TOOL, *words, '-r', 'tree'], stdout=full,
+                                  stderr=subprocess.PIPE, check=False,
+                                  timeout=TIMEOUT, env=harness.environment())
+        said = done.stderr.decode()
+        check(done.returncode == 1 and said.count('\n') == 1 and
+              'standard output: ' in said, said)
+
+
 def many_directories_may_be_given():
     names = ['d%d' % i for i in range(200)]
     for name in names:
@@ -176,4 +190,5 @@ main(frames_below_a_directory_are_found,
      order_does_not_depend_on_threads,
      deep_trees_are_read,
      many_directories_may_be_given,
+     a_full_standard_output_ends_the_work,
      an_interrupt_ends_all_processes)
