@@ -112,7 +112,8 @@ int sum_places_load(struct sum_places *places, const struct frame_sums *sums)
 {
     if (reserve(places, sums->nruns) < 0)
         return -ENOMEM;
-    memcpy(places->runs, sums->runs, sums->nruns * sizeof(sums->runs[0]));
+    if (sums->nruns > 0)
+        memcpy(places->runs, sums->runs, sums->nruns * sizeof(sums->runs[0]));
     places->nruns = sums->nruns;
     return 0;
 }
