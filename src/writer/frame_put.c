@@ -69,6 +69,9 @@ static int check_chunk(const struct site *site,
  * Write and sync a chunk file.  It must be durable before an index names it.
  * The commit could sync it later; but this is faster, because several threads
  * may write chunk files at a time.
+ *
+ * Where several programs make files, one whose fate is unknown may be another
+ * program's, so it is not removed.
  */
 static int write_file(const struct site *site, uint64_t id,
                       struct put_sums *put)
@@ -85,7 +88,7 @@ static int write_file(const struct site *site, uint64_t id,
             r = store_object_sync(file);
         store_object_close(file);
     }
-    if (r < 0 && r != -EEXIST)
+    if (r < 0 && r != -EEXIST && !store_names_once(site->writer->store))
         frame_alloc_free(site->alloc, id, 1);
     return r;
 }

@@ -289,6 +289,25 @@ def a_frame_without_index_is_repaired():
         fails('No such file', 'repair', s3.url + 'none')
 
 
+def an_object_that_may_be_of_others_stays():
+    """Another program has put a chunk, and the server does not say so."""
+    with S3('.') as s3:
+        def hide(request, _number):
+            if (request.path != '/f/00000005.chunk' or
+                    request.method == 'DELETE'):
+                return None
+            if request.method == 'PUT':
+                write('f/00000005.chunk', b'of another program')
+            return Plan(reset=True)
+        s3.forget(hide)
+        done = subprocess.run(
+            [TOOL, 'create', *SPARSE, '-o', 'retries=1', '-', s3.url + 'f'],
+            input=CONTENT, check=False, env=harness.environment(),
+            stderr=subprocess.PIPE)
+        check(done.returncode == 1, '%d' % done.returncode)
+        check(read('f/00000005.chunk') == b'of another program', 'is gone')
+
+
 def an_error_ends_all():
     """The server refuses one chunk, or the index."""
     for bad in '0000000C.chunk', 'chunks.b2frame':
@@ -318,4 +337,5 @@ main(a_sparse_frame_is_made,
      an_upload_replaces_nothing,
      an_upload_is_aborted,
      a_frame_without_index_is_repaired,
+     an_object_that_may_be_of_others_stays,
      an_error_ends_all)
