@@ -7,6 +7,7 @@ usage: mount_loaded_codecs.py FRAMEFS [TEST...]
 """
 
 import contextlib
+import errno
 import json
 import os
 import random
@@ -14,8 +15,8 @@ import shutil
 import subprocess
 import tempfile
 
-from mounted import (B2FRAME, FRAMEFS, Mount, check, harness, main, read,
-                     write)
+from mounted import (B2FRAME, FRAMEFS, Mount, check, error_of, harness, main,
+                     read, write)
 
 BUILT = os.path.join(os.path.dirname(os.path.dirname(FRAMEFS)), 'test',
                      'plugin')
@@ -161,8 +162,13 @@ def damaged_streams_are_refused():
             frame.seek(end - 2)
             frame.write(b'\0')
         status, said, _ = b2frame(path, 'verify', 'x.b2frame')
-        check(status == 1 and b'refused by its codec' in said,
+        check(status == 1 and b'do not match their sum' in said,
               'says %s' % said)
+        os.mkdir('src')
+        os.rename('x.b2frame', 'src/x.b2frame')
+        with Mount('src', 'mnt', '-o', 'ro,sums=off,plugins=' + path) as mount:
+            check(error_of(read, mount / 'x') == errno.EIO, 'is read')
+            check('refused by its codec' in mount.log(), mount.log())
 
 
 def a_mount_names_the_directory_that_is_not_safe():
