@@ -2,9 +2,9 @@
 #ifndef FUSE_IDLE_H
 #define FUSE_IDLE_H
 
-#include <pthread.h>
-#include <stdbool.h>
 #include <stdint.h>
+
+#include "base/ticker.h"
 
 struct fs;
 
@@ -19,12 +19,9 @@ struct idle {
     const char *mountpoint;
     uint64_t dev;     /* of the mount */
     unsigned seconds; /* without use */
-    pthread_t thread;
-    bool started;
-
-    pthread_mutex_t lock;
-    pthread_cond_t stop;
-    bool stopping; /* guarded by `lock` */
+    unsigned seen;    /* requests that the kernel had sent at the last look */
+    unsigned nquiet;  /* looks in a row that found it unused */
+    struct ticker ticker;
 };
 
 /*

@@ -2,9 +2,9 @@
 #ifndef FUSE_KERNEL_WRITEBACK_H
 #define FUSE_KERNEL_WRITEBACK_H
 
-#include <pthread.h>
-#include <stdbool.h>
+#include <stdint.h>
 
+#include "base/ticker.h"
 #include "tree/fs.h"
 
 /*
@@ -21,14 +21,8 @@
 struct kernel_writeback {
     struct fs *fs;
     const char *mountpoint;
-    uint64_t dev;     /* of the mount */
-    unsigned seconds; /* between two runs */
-    pthread_t thread;
-    bool started;
-
-    pthread_mutex_t lock;
-    pthread_cond_t stop;
-    bool stopping; /* guarded by `lock` */
+    uint64_t dev; /* of the mount */
+    struct ticker ticker;
 };
 
 /*
