@@ -102,6 +102,19 @@ static int open_named(const char *path, unsigned flags, struct store **out)
                             : confine_store_open(path, flags, out);
 }
 
+/* Open a frame to change it.  A frame in a store is never changed. */
+static int open_to_change(const char *path, unsigned flags, struct store **out)
+{
+    int r = open_named(path, flags, out);
+
+    if ((r == -ENOTDIR || r == -ENOENT || r == -EINVAL) &&
+        leaf_open(path, out) == 0) {
+        store_close(*out);
+        r = -EROFS;
+    }
+    return r;
+}
+
 /* Open what a path stands for when the frame is only read. */
 static int open_to_read(const char *path, unsigned flags, struct store **out)
 {
@@ -130,7 +143,7 @@ int source_open(const char *path, uint64_t frame_offset, unsigned flags,
     if (remote_is(path))
         r = remote_open(path, flags & STORE_WRITE, &store);
     else if (flags & STORE_WRITE)
-        r = open_named(path, flags, &store);
+        r = open_to_change(path, flags, &store);
     else
         r = open_to_read(path, flags, &store);
     if (r == 0 && frame_offset == 0)
