@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/msgpack.h"
 #include "chunk/chunk_format.h"
+#include "chunk/chunk_sums.h"
 #include "frame/blocks.h"
 #include "frame/frame_source.h"
 #include "repair/repair_private.h"
@@ -118,6 +119,80 @@ static int decode(struct repair *repair, const struct blocks_source *source,
     return r;
 }
 
+/* A chunk that was found. */
+struct found_chunk {
+    const struct frame_source *source;
+    const struct chunk *chunk;
+    uint64_t place;
+};
+
+/* Read the record of a chunk.  Does the head of the chunk match it? */
+static bool read_record(const struct found_chunk *found, uint64_t place_no,
+                        uint8_t *record)
+{
+    const struct frame_source *source = found->source;
+    const struct chunk *chunk = found->chunk;
+    struct chunk_sums_place place = { 0 };
+    size_t len = chunk_sums_head_len(chunk);
+    uint8_t *head = malloc(len);
+    bool right =
+        head && chunk_sums_find(chunk, &place) &&
+        store_object_read_at(source->object, source->off, head, len) == 0 &&
+        store_object_read_at(source->object, source->off + place.off, record,
+                             place.len) == 0 &&
+        chunk_sums_check_head(chunk, head, place_no, record);
+
+    free(head);
+    return right;
+}
+
+/*
+ * Find the sums of a chunk.  If the frame has sums in force, they decide.  Else
+ * those inside a chunk that is in its place still belong to it, because other
+ * programs do not write them.
+ *
+ *  out  receives the record, which the caller frees; NULL: there is none
+ */
+static int find_sums(const struct repair *repair,
+                     const struct found_chunk *found, uint8_t **out,
+                     struct fault *fault)
+{
+    const struct frame_entry entry = { .place = found->place };
+    const struct chunk_header *header = chunk_get_header(found->chunk);
+    bool must = frame_chunk_has_sums(&repair->view, &entry);
+
+    *out = NULL;
+    if (!must && header->kind != CHUNK_BLOCKS)
+        return 0;
+    *out = malloc(chunk_sums_len(header));
+    if (!*out)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    if (read_record(found, frame_place_no(&repair->view, &entry), *out))
+        return 0;
+    free(*out);
+    *out = NULL;
+    return must ? fault_set_mismatch(fault, 0, -1) : 0;
+}
+
+/* Decode a chunk, and compare it with its sums if it has any. */
+static int decode_found(struct repair *repair, const struct found_chunk *found,
+                        struct fault *fault)
+{
+    struct blocks_source blocks = { .object = found->source->object,
+                                    .off = found->source->off };
+    uint8_t *record;
+    int r = find_sums(repair, found, &record, fault);
+
+    if (r < 0)
+        return r;
+    if (record)
+        blocks.sums = chunk_sums_blocks(record);
+    if (chunk_kind_has_blocks(chunk_get_header(found->chunk)->kind))
+        r = decode(repair, &blocks, found->chunk, fault);
+    free(record);
+    return r;
+}
+
 static int check_at(struct repair *repair, const struct frame_source *source,
                     struct repair_chunk *chunk, struct fault *fault)
 {
@@ -147,8 +222,8 @@ static int check_at(struct repair *repair, const struct frame_source *source,
     r = blocks_open_chunk(&blocks, &head, &opened, fault);
     if (r < 0)
         return r;
-    if (chunk_kind_has_blocks(header.kind))
-        r = decode(repair, &blocks, opened, fault);
+    r = decode_found(
+        repair, &(struct found_chunk){ source, opened, chunk->place }, fault);
     chunk_close(opened);
     return r;
 }

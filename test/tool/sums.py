@@ -179,6 +179,25 @@ def a_chunk_in_the_place_of_another_is_seen():
         check(not look('a', content, 'another chunk'), 'it is not seen')
 
 
+def repair_saves_no_damaged_block():
+    content = noise(50000)
+    for options in (('--layout', 'sparse'), ('--clevel', '0')):
+        b2frame('create', '--force', '--chunksize', '10000', *options,
+                write('content', content), 'a')
+        name = files('a')[0]
+        at = os.path.getsize(name) // 2
+        byte = read(name, at, 1)[0] ^ 1
+        with patched(name, at, bytes([byte])):
+            harness.run(TOOL, 'repair', '--force', 'a', 'b')
+        saved = b2frame('cat', 'b')
+        check(len(saved) == len(content) and
+              sum(saved[i:i + 10000] == content[i:i + 10000]
+                  for i in range(0, 50000, 10000)) == 4 and
+              bytes(10000) in saved, 'the damaged chunk is not zeros')
+        shutil.rmtree('a', ignore_errors=True)
+        shutil.rmtree('b', ignore_errors=True)
+
+
 main(a_flipped_bit_is_seen, an_overwritten_block_is_seen,
      sums_alone_find_damage, frames_of_others_get_sums_on_request,
-     a_chunk_in_the_place_of_another_is_seen)
+     a_chunk_in_the_place_of_another_is_seen, repair_saves_no_damaged_block)
