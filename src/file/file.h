@@ -27,6 +27,10 @@ struct file_context;
 int file_context_new(const struct file_options *options,
                      struct file_context **out);
 
+/* The process is about to end, so do not wait again and again for a server that is
+   silent: see net_end().  Accepts NULL. */
+void file_context_end(struct file_context *context);
+
 /* All files must be closed.  Accepts NULL. */
 void file_context_free(struct file_context *context);
 

@@ -55,6 +55,16 @@ int file_context_net(struct file_context *context, struct net **out)
     return r;
 }
 
+void file_context_end(struct file_context *context)
+{
+    if (!context)
+        return;
+    pthread_mutex_lock(&context->net_lock);
+    if (context->net)
+        net_end(context->net);
+    pthread_mutex_unlock(&context->net_lock);
+}
+
 /* Open the frame that a ticket leads to, and check that it is the one that is
    meant. */
 static int open_ticket(struct file_context *context,

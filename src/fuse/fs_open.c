@@ -442,6 +442,7 @@ int fs_close(struct fs *fs)
 
         opened->close(fs, opened);
     }
+    file_context_end(fs->files);
     r = deferred_close_stop(fs);
     synced = sync_all(fs);
     file_context_free(fs->files);

@@ -152,8 +152,11 @@ static void end_try(struct net *net, struct net_transfer *transfer,
     if (result.first_us > 0)
         net_gauge_note(&net->gauge, transfer->nstored, result.first_us,
                        result.body_us);
-    if (transfer->headers.status > 0)
+    if (transfer->headers.status > 0) {
         net->answered = true;
+        net->heard_ns = clock_monotonic_ns();
+        net->silent = false;
+    }
     switch (result.verdict) {
     case NET_RETRY:
         try_again(net, transfer, &result);
@@ -219,6 +222,22 @@ static bool take_incoming(struct net *net)
     return !stopping;
 }
 
+/* End a transfer that is past its deadline.  If no reply has come all the time,
+   to no request, the server is silent. */
+static void expire(struct net *net, struct net_transfer *transfer)
+{
+    net->silent = net->silent || net->heard_ns < transfer->began_ns;
+    fail(net, transfer,
+         transfer->ntries > 0 ? "no reply in time"
+                              : "could not be sent in time");
+}
+
+/* Does nobody wait any longer for a server that is silent? */
+static bool gives_up(const struct net *net)
+{
+    return net->silent && atomic_load(&net->ending);
+}
+
 /* End the transfers of a list that were cancelled or are past their deadline. */
 static void check_list(struct net *net, const struct list *list)
 {
@@ -228,16 +247,14 @@ static void check_list(struct net *net, const struct list *list)
         struct net_transfer *transfer = transfer_of(node);
         bool cancelled = atomic_load(&transfer->cancelled);
 
-        if (!cancelled && transfer->until_ns > now)
+        if (!cancelled && transfer->until_ns > now && !gives_up(net))
             continue;
         if (list == &net->lists[RUNNING])
             stop(net, transfer);
         if (cancelled)
             finish(net, transfer, -ECANCELED);
         else
-            fail(net, transfer,
-                 transfer->ntries > 0 ? "no reply in time"
-                                      : "could not be sent in time");
+            expire(net, transfer);
     }
 }
 

@@ -93,6 +93,10 @@ int net_options_set(struct net_options *options, const char *name,
    if net_is_supported() says no. */
 int net_new(const struct net_options *options, struct net **out);
 
+/* The process is about to end: from now on, once a server has sent nothing in the
+   whole time of a request, all requests fail at once. */
+void net_end(struct net *net);
+
 /* Can this build make requests, and are the libraries there that it needs? */
 bool net_is_supported(void);
 

@@ -57,6 +57,11 @@ int net_submit(struct net *net, struct net_request *request)
     return -EPROTONOSUPPORT;
 }
 
+void net_end(struct net *net)
+{
+    (void)net;
+}
+
 int net_map(struct net *net, const struct url *url, struct url *out)
 {
     (void)net;

@@ -38,6 +38,7 @@ struct net {
     struct net_fetcher fetcher;
     struct net_site site;
     struct net_slot slot;
+    atomic_bool ending; /* see net_end() */
 
     /* Guarded by `lock`, as is the member `transfer` of each request. */
     pthread_mutex_t lock;
@@ -49,7 +50,9 @@ struct net {
     unsigned nrunning;
     struct net_pace pace;
     unsigned seed;
-    bool answered; /* a reply has come, so there is a server */
+    bool answered;    /* a reply has come, so there is a server */
+    int64_t heard_ns; /* when the last one came; 0: none has */
+    bool silent;      /* none has come in the whole time of a request */
 };
 
 #endif

@@ -51,8 +51,9 @@ int net_submit(struct net *net, struct net_request *request)
         return r;
     }
     transfer->options = &net->options;
+    transfer->began_ns = clock_monotonic_ns();
     transfer->until_ns =
-        clock_monotonic_ns() + (int64_t)timeout * 1000 * NS_PER_MS;
+        transfer->began_ns + (int64_t)timeout * 1000 * NS_PER_MS;
     atomic_init(&transfer->cancelled, false);
     atomic_init(&transfer->wanted, !request->ahead);
     list_init(&transfer->node);
@@ -62,6 +63,11 @@ int net_submit(struct net *net, struct net_request *request)
     pthread_mutex_unlock(&net->lock);
     libcurl.curl_multi_wakeup(net->multi);
     return 0;
+}
+
+void net_end(struct net *net)
+{
+    atomic_store(&net->ending, true);
 }
 
 void net_cancel(struct net *net, struct net_request *request)

@@ -27,6 +27,7 @@ struct net_transfer {
     bool renewed;         /* it was signed again with other credentials */
     char payload[SIGV4_HASH_SIZE]; /* hash of the body, if there is a site */
 
+    int64_t began_ns;
     int64_t until_ns; /* deadline, by the monotonic clock */
     int64_t next_ns;  /* when the next try may begin */
     int64_t sent_ns;  /* when this try began */
