@@ -45,7 +45,8 @@ static bool find_daemon(void *arg, off_t off)
     struct mount_lock_id id;
 
     if (!mount_lock_unpack(off, &id) || id.kind != MOUNT_LOCK_SESSION ||
-        id.finishing || id.dev != daemon->mount.dev)
+        id.finishing || id.dev != daemon->mount.dev ||
+        id.entry != daemon->mount.tag)
         return false;
     daemon->lock = off;
     if (!lock_holder_is_of(id.pid, off, daemon->mount.user))

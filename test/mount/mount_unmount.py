@@ -237,6 +237,20 @@ def unmount_clears_what_a_dead_daemon_left():
         mount.daemon.returncode = 0
 
 
+def unmount_waits_for_no_other_daemon():
+    """The kernel gives the device number of a mount that is gone to one of the
+    next mounts."""
+    os.mkdir('src')
+    with finishing('src') as stopped, contextlib.ExitStack() as mounts:
+        for i in range(4):
+            os.makedirs('other/%d' % i)
+            os.mkdir('mnt%d' % i)
+            mounts.enter_context(Mount('other/%d' % i, 'mnt%d' % i))
+        for i in range(4):
+            with started('--unmount', 'mnt%d' % i) as process:
+                check(process.wait(PATIENCE) == 0, 'waits for %d' % stopped.pid)
+
+
 def unmount_that_fails_changes_nothing():
     os.mkdir('src')
     with Mount('src', 'mnt') as mount:
@@ -283,5 +297,6 @@ main(next_mount_waits_for_the_old_daemon,
      unmount_of_a_read_only_mount_returns,
      unmount_takes_a_regular_file,
      unmount_clears_what_a_dead_daemon_left,
+     unmount_waits_for_no_other_daemon,
      unmount_that_fails_changes_nothing,
      unmount_says_if_not_everything_was_saved)
