@@ -196,8 +196,9 @@ static int set_shown(struct fs_shown *shown, const char *option)
 {
     const char *value = strchr(option, '=');
 
-    if (!value++)
+    if (!value)
         return 1;
+    value++;
     if (begins(option, "uid="))
         return set_id(option, value, &shown->uid);
     if (begins(option, "gid="))

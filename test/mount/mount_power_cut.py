@@ -43,13 +43,14 @@ NOTHING_IS_FLUSHED = 2
 
 class Names:
     """Files that atomically replace other files.  The replacement is durable
-    once the file has been synced under its new name."""
+    once the file has been synced under its new name.  Until then, a file that
+    has replaced no other one may be empty."""
 
     NAMES = ('a', 'b', 'c')
 
     def __init__(self, name):
         self.name = name
-        self.allowed = {name: {0} for name in self.NAMES}  # 0: no such file
+        self.allowed = {name: {0} for name in self.NAMES}  # 0: no content
         self.version = 0
 
     def loads(self):
@@ -82,8 +83,8 @@ class Names:
     def check(self, mount):
         for name in self.NAMES:
             path = os.path.join(mount / self.name, name)
-            data = read(path) if os.path.exists(path) else b'\0' * 4
-            version, = struct.unpack_from('<I', data)
+            data = read(path) if os.path.exists(path) else b''
+            version, = struct.unpack_from('<I', data or b'\0' * 4)
             check(version in self.allowed[name], '%s: version %d, not of %s' %
                   (path, version, self.allowed[name]))
             check(version == 0 or data == self.content(version),
