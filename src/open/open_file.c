@@ -308,19 +308,49 @@ void open_file_set_unlinked(struct fs *fs, struct node *node, bool unlinked)
     pthread_mutex_unlock(&fs->nodes.lock);
 }
 
-/* Set the time of modification of the file at a place, unless other programs
-   have changed the frame there. */
+/* Pin the file of a state, unless other programs have changed the frame. */
+static int pin_state(const struct backing_place *place, enum entry_kind kind,
+                     const struct open_version *version,
+                     struct backing_object *out)
+{
+    int r = backing_pin(place, kind, out);
+
+    if (r < 0 || !version->file ||
+        (open_version_is_of(version, kind, &out->st) &&
+         file_is_stored(version->file)))
+        return r;
+    backing_unpin(out);
+    return -ESTALE;
+}
+
+/* Likewise by the anchor, because another program may have renamed the file. */
+static int pin_anchored(const struct open_version *version,
+                        enum entry_kind kind, struct backing_object *out)
+{
+    struct backing_anchor anchor;
+    struct backing_place place;
+    int r = backing_anchor_dup(&version->anchor, &anchor);
+
+    if (r < 0)
+        return r;
+    backing_anchor_place(&anchor, &place);
+    r = pin_state(&place, kind, version, out);
+    backing_close(&place);
+    return r;
+}
+
+/* Set the time of modification of the file at a place, or of the state's if
+   that is another one. */
 static void set_mtime(const struct backing_place *place, enum entry_kind kind,
                       const struct open_version *version,
                       const struct timespec times[2])
 {
     struct backing_object object;
 
-    if (backing_pin(place, kind, &object) < 0)
+    if (pin_state(place, kind, version, &object) < 0 &&
+        pin_anchored(version, kind, &object) < 0)
         return;
-    if (!version->file || (open_version_is_of(version, kind, &object.st) &&
-                           file_is_stored(version->file)))
-        backing_utimens(&object, times);
+    backing_utimens(&object, times);
     backing_unpin(&object);
 }
 
