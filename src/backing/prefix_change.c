@@ -175,18 +175,23 @@ static int publish(struct backing_draft *draft,
     return 0;
 }
 
+/* Delete an object, and free what leads to it. */
+static int delete_object(struct net *net, struct url *url)
+{
+    int r = s3_delete(net, url);
+
+    net_put(net);
+    url_fini(url);
+    return r;
+}
+
 static int remove_key(const struct prefix_dir *dir, const char *name)
 {
     struct net *net;
     struct url url;
     int r = prefix_entry_url(dir, name, &net, &url);
 
-    if (r < 0)
-        return r;
-    r = s3_delete(net, &url);
-    net_put(net);
-    url_fini(&url);
-    return r;
+    return r < 0 ? r : delete_object(net, &url);
 }
 
 static int remove_frame(struct prefix_dir *dir, const char *name)
@@ -229,12 +234,7 @@ static int remove_directory(struct prefix_dir *parent, const char *name)
 
     if (r == 0)
         r = marker_url(parent, name, &net, &url);
-    if (r < 0)
-        return r;
-    r = s3_delete(net, &url);
-    net_put(net);
-    url_fini(&url);
-    return r;
+    return r < 0 ? r : delete_object(net, &url);
 }
 
 /* A directory shows as long as there is a key below it.  So that it stays when

@@ -207,10 +207,10 @@ static void spoil(struct fixture *fixture, uint64_t chunk_no)
 
     memset(rubbish, 0xff, sizeof(rubbish));
     ck_assert_int_eq(store_open(store, "", &object), 0);
-    ck_assert_int_eq(store_object_write(object,
-                                        place_of(fixture, chunk_no) + STREAMS_OFF,
-                                        rubbish, sizeof(rubbish)),
-                     0);
+    ck_assert_int_eq(
+        store_object_write(object, place_of(fixture, chunk_no) + STREAMS_OFF,
+                           rubbish, sizeof(rubbish)),
+        0);
     store_object_close(object);
     store_close(store);
 }
