@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "confine.h"
+#include "copy_fd.h"
 #include "dress.h"
 #include "interrupt.h"
 #include "remote.h"
@@ -21,10 +22,6 @@
 #include "store/store_local.h"
 #include "writer/frame_dir.h"
 #include "writer/private_dir.h"
-
-enum {
-    COPY_LEN = 1 << 16 /* bytes to copy to standard output at a time */
-};
 
 struct output {
     const char *path; /* as the user gave it; for messages too */
@@ -359,39 +356,17 @@ static void unmark(const struct output *output)
     fchmod(output->lock, st.st_mode);
 }
 
-/* Write bytes to standard output.  Returns 0 or a negative errno. */
-static int write_bytes(const uint8_t *bytes, size_t len)
-{
-    while (len > 0) {
-        ssize_t n = write(STDOUT_FILENO, bytes, len);
-
-        if (interrupt_seen())
-            return -EINTR;
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        if (n > 0) {
-            bytes += n;
-            len -= (size_t)n;
-        }
-    }
-    return 0;
-}
-
 /* Copy the frame to standard output.  Remove its name first, because the reader
    of a pipe may take long, and this process may be killed meanwhile. */
 static int copy_out(struct output *output)
 {
-    uint8_t bytes[COPY_LEN];
     int fd = openat(output->dir, output->draft, O_RDONLY | O_CLOEXEC);
-    ssize_t n = 1;
     int r = fd < 0 ? -errno : 0;
 
     if (r == 0 && unlinkat(output->dir, output->draft, 0) == 0)
         output->draft[0] = '\0';
-    while (r == 0 && n > 0) {
-        n = read(fd, bytes, sizeof(bytes));
-        r = n < 0 ? -errno : write_bytes(bytes, (size_t)n);
-    }
+    if (r == 0)
+        r = copy_fd(fd, STDOUT_FILENO);
     if (fd >= 0)
         close(fd);
     return r;

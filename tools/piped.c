@@ -8,40 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum {
-    COPY_LEN = 1 << 16 /* bytes to copy at a time */
-};
-
-static int write_all(int fd, const char *bytes, size_t len)
-{
-    while (len > 0) {
-        ssize_t n = write(fd, bytes, len);
-
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        if (n > 0) {
-            bytes += n;
-            len -= (size_t)n;
-        }
-    }
-    return 0;
-}
-
-static int copy_input(int fd)
-{
-    char bytes[COPY_LEN];
-    ssize_t n = 1;
-    int r = 0;
-
-    while (r == 0 && n != 0) {
-        n = read(STDIN_FILENO, bytes, sizeof(bytes));
-        if (n > 0)
-            r = write_all(fd, bytes, (size_t)n);
-        else if (n < 0 && errno != EINTR)
-            r = -errno;
-    }
-    return r;
-}
+#include "copy_fd.h"
 
 /* Open a file that has no name. */
 static int open_scratch(void)
@@ -73,7 +40,7 @@ int piped_path(char path[PIPED_PATH_LEN])
     }
     if (copied < 0) {
         copied = open_scratch();
-        r = copied < 0 ? copied : copy_input(copied);
+        r = copied < 0 ? copied : copy_fd(STDIN_FILENO, copied);
     }
     snprintf(path, PIPED_PATH_LEN, "/proc/self/fd/%d", copied);
     return r;
