@@ -13,6 +13,7 @@ import os
 import random
 import signal
 import subprocess
+import time
 
 from mounted import (B2FRAME, FRAMEFS, PATIENCE, Mount, b2frame, check,
                      chunk_offset, error_of, frame, harness, main, opened,
@@ -41,6 +42,10 @@ def make(name, data, *options):
     write('raw', data)
     b2frame('create', '--chunksize', '1M', '--blocksize', str(BLOCK),
             '--filters', 'none', *options, 'raw', 'src/' + name + '.b2frame')
+    # What was read of a frame that had just changed is read again.
+    wait_for(lambda: time.time() -
+             os.stat('src/' + name + '.b2frame').st_ctime > 0.5,
+             'the frame to be old enough')
 
 
 def read_direct(fd, off, size):
@@ -106,7 +111,10 @@ def all_that_is_decoded_ahead_of_a_reader_is_used():
     make('a', texts(SIZE))
     with Mount('src', 'mnt', '-o', 'readahead=2M') as mount, \
             open(mount / 'a', 'rb', buffering=0) as file:
-        check(file.read() == texts(SIZE), 'content')
+        # A reader that is faster than the threads leaves them nothing to do.
+        data = b''.join(file.read(BLOCK) for _ in range(16))
+        wait_for(lambda: stats(mount)['readahead']['blocks'] > 0, 'read-ahead')
+        check(data + file.read() == texts(SIZE), 'content')
         got = stats(mount)
         ahead = got['readahead']
         check(ahead['blocks'] > 0 and ahead['used'] == ahead['blocks'], got)
