@@ -229,6 +229,22 @@ static int check_sizes(const struct check *check)
     return r < 0 ? report(check, r, &fault) : 0;
 }
 
+/* Report a guard that was made again: its next damage may be one too many. */
+static int check_guard(const struct check *check)
+{
+    const struct frame *frame = check->frame;
+    struct fault fault;
+    int r;
+
+    if (!frame->guard_damaged || frame->unchecked)
+        return 0;
+    r = frame_fault(frame, -EBADMSG, frame->stamp_off,
+                    "the guard before this is damaged, and header and index "
+                    "are not",
+                    &fault);
+    return report(check, r, &fault);
+}
+
 int frame_check(struct frame *frame,
                 void (*report_fault)(void *context, int error,
                                      const struct fault *fault),
@@ -239,8 +255,10 @@ int frame_check(struct frame *frame,
         .report = report_fault,
         .context = context,
     };
-    int r = check_metalayers(&check);
+    int r = check_guard(&check);
 
+    if (r == 0)
+        r = check_metalayers(&check);
     if (r == 0)
         r = check_places(&check);
     if (r == 0)

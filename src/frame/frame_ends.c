@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/size.h"
-#include "chunk/chunk_format.h"
-#include "frame/frame_private.h"
-
-enum {
-    FRAME_END_LEN = 512, /* end of the frame: holds most trailers, the
-                            stamp, and most guards */
-};
+#include "frame/frame_guard.h"
 
 static int parse_trailer(struct frame *frame, const uint8_t *end,
                          struct fault *fault)
@@ -26,15 +18,7 @@ static int parse_trailer(struct frame *frame, const uint8_t *end,
     return r;
 }
 
-/* First and last bytes behind the chunks, as read. */
-struct ends {
-    uint8_t end[FRAME_END_LEN]; /* end of the frame; `end_len` bytes */
-    size_t end_len;
-    uint8_t head[INDEX_HEAD_LEN]; /* start of the index; `head_len` bytes */
-    size_t head_len;
-};
-
-static int open_index(struct frame *frame, const struct ends *ends,
+static int open_index(struct frame *frame, const struct frame_ends *ends,
                       struct fault *fault)
 {
     uint64_t off = frame_index_off(&frame->info);
@@ -83,7 +67,7 @@ void frame_watch_state(const struct frame *frame, struct watch *watch)
 
 /* Read both in one call, the end before the index, because the end holds the
    stamp. */
-static int read_bytes(struct frame *frame, struct ends *ends,
+static int read_bytes(struct frame *frame, struct frame_ends *ends,
                       struct fault *fault)
 {
     const struct frame_info *info = &frame->info;
@@ -106,7 +90,7 @@ static int read_bytes(struct frame *frame, struct ends *ends,
     return frame_read_ranges(frame, ranges, info->nbytes > 0 ? 2 : 1, fault);
 }
 
-static int parse_end(struct frame *frame, const struct ends *ends,
+static int parse_end(struct frame *frame, const struct frame_ends *ends,
                      struct fault *fault)
 {
     if (frame->info.format == FRAME_FORMAT_A)
@@ -118,18 +102,12 @@ static int parse_end(struct frame *frame, const struct ends *ends,
         frame, ends->end + ends->end_len - FRAME_TRAILER_END_LEN, fault);
 }
 
-static bool has_own_stamp(const struct frame *frame)
-{
-    return frame->stamp_off > 0 &&
-           memcmp(frame->stamp, FRAME_STAMP_MAGIC, FRAME_STAMP_MAGIC_LEN) == 0;
-}
-
 /*
  * Find the bytes that tell this state from others with the same header.  If
  * framefs wrote the frame, they are its stamp; otherwise they are the end of
  * the index, or whatever another program left there.
  */
-static int find_stamp(struct frame *frame, const struct ends *ends,
+static int find_stamp(struct frame *frame, const struct frame_ends *ends,
                       struct fault *fault)
 {
     const struct frame_info *info = &frame->info;
@@ -146,97 +124,14 @@ static int find_stamp(struct frame *frame, const struct ends *ends,
     else
         memcpy(frame->stamp, ends->end + ends->end_len - behind,
                FRAME_STAMP_LEN);
-    if (r == 0 && has_own_stamp(frame))
+    if (r == 0 && frame_has_own_stamp(frame))
         frame->stamp_number = load_le64(frame->stamp + FRAME_STAMP_MAGIC_LEN);
     return r;
 }
 
-/* Copy bytes of the frame that were read with its ends. */
-static bool copy_ends(const struct frame *frame, const struct ends *ends,
-                      uint64_t off, uint8_t *dst, size_t len)
-{
-    uint64_t end_off = frame->info.frame_len - ends->end_len;
-    uint64_t head_off = frame_index_off(&frame->info);
-
-    if (off >= end_off)
-        memcpy(dst, ends->end + (off - end_off), len);
-    else if (size_within(off - head_off, len, ends->head_len))
-        memcpy(dst, ends->head + (off - head_off), len);
-    else
-        return false;
-    return true;
-}
-
-static int mismatch(const struct frame *frame, struct fault *fault)
-{
-    return frame_fault(frame, -EBADMSG,
-                       frame->base + frame->info.frame_len -
-                           FRAME_FINGERPRINT_LEN,
-                       "header or index do not match the fingerprint", fault);
-}
-
-/* Compare the guard with the fingerprint. */
-static int check_guard(struct frame *frame, const uint8_t *guard, size_t len,
-                       const uint8_t *fingerprint, struct fault *fault)
-{
-    uint8_t right[FRAME_FINGERPRINT_LEN];
-    int r = frame_sums_fingerprint(&frame->info, guard, len, right);
-
-    if (r == 0 && !frame_sums_is_fingerprint(fingerprint, right))
-        return mismatch(frame, fault);
-    if (r == 0)
-        r = frame_sums_parse(guard, len, &frame->sums);
-    return r == -EBADMSG ? mismatch(frame, fault) : r;
-}
-
-/* Read the guard, which lies between index and stamp. */
-static int read_guard(struct frame *frame, const struct ends *ends,
-                      const uint8_t *fingerprint, struct fault *fault)
-{
-    uint64_t off = frame_index_off(&frame->info);
-    uint64_t len;
-    uint8_t *guard;
-    int r = 0;
-
-    if (ends->head_len < CHUNK_SHORT_HEADER_LEN || frame->stamp_off == 0)
-        return mismatch(frame, fault);
-    off += load_le32(ends->head + CHUNK_OFF_CBYTES);
-    if (off > frame->stamp_off || frame->stamp_off - off > FRAME_GUARD_LEN_MAX)
-        return mismatch(frame, fault);
-    len = frame->stamp_off - off;
-    guard = malloc(len + 1);
-    if (!guard)
-        return fault_set(fault, -ENOMEM, 0, NULL);
-    if (!copy_ends(frame, ends, off, guard, len))
-        r = frame_read_at(frame, frame->base + off, guard, len, fault);
-    if (r == 0)
-        r = check_guard(frame, guard, len, fingerprint, fault);
-    free(guard);
-    return r;
-}
-
-/* Find out whether sums are in force.  What is said only by a fingerprint that
-   another program may have written is ignored. */
-static int read_sums(struct frame *frame, const struct ends *ends,
-                     struct fault *fault)
-{
-    const uint8_t *end = ends->end + ends->end_len - FRAME_TRAILER_END_LEN;
-    uint8_t type = end[FRAME_FINGERPRINT_TYPE_OFF];
-    int r;
-
-    if (frame->info.format != FRAME_FORMAT_E || frame->info.nbytes == 0 ||
-        type == FRAME_FINGERPRINT_NONE)
-        return 0;
-    if (type == FRAME_FINGERPRINT_128)
-        r = read_guard(frame, ends, end + FRAME_FINGERPRINT_OFF, fault);
-    else
-        r = has_own_stamp(frame) ? mismatch(frame, fault) : 0;
-    return r == -EBADMSG && frame->unchecked ? 0 : r;
-}
-
 int frame_read_ends(struct frame *frame, struct fault *fault)
 {
-    struct ends ends;
+    struct frame_ends ends;
     int r = read_bytes(frame, &ends, fault);
 
     if (r == 0)
@@ -248,6 +143,6 @@ int frame_read_ends(struct frame *frame, struct fault *fault)
     frame_watch_state(frame, frame->watch);
     if (frame->info.nbytes == 0)
         return 0;
-    r = read_sums(frame, &ends, fault);
+    r = frame_read_sums(frame, &ends, fault);
     return r < 0 ? r : open_index(frame, &ends, fault);
 }

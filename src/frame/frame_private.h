@@ -22,6 +22,8 @@ struct frame {
     struct frame_info info;
     uint32_t trailer_len;    /* 0: layout A, which has none */
     struct frame_sums *sums; /* NULL if none are in force */
+    bool guard_damaged;      /* `sums` were made again, or the fingerprint has
+                                damaged bits that do not count */
     bool unchecked;          /* the sums of chunks do not matter */
     struct index *index;     /* NULL if there are no chunks */
     struct frame_walk *walk; /* NULL if positions follow from the chunksize */

@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include "base/bytes.h"
+#include "chunk/chunk_sums.h"
 
 enum {
     FINGERPRINT_BITS_MAX = 8, /* that may differ */
@@ -124,6 +125,30 @@ int frame_sums_parse(const uint8_t *guard, size_t len, struct frame_sums **out)
         frame_sums_free(sums);
     else
         *out = sums;
+    return r;
+}
+
+int frame_sums_of_index(const uint8_t *index, size_t len,
+                        struct frame_sums *sums)
+{
+    struct chunk_header header;
+    struct chunk *chunk = NULL;
+    struct fault ignored;
+    int r = chunk_header_parse(index, len, &header, &ignored);
+
+    if (r == 0 && (header.cbytes > len || chunk_head_len(&header) > len))
+        r = -EBADMSG;
+    if (r == 0)
+        r = chunk_open(&header, index, NULL, &chunk, &ignored);
+    if (r < 0)
+        return r;
+    sums->index_len = chunk_sums_len(&header);
+    sums->index = malloc(sums->index_len);
+    if (sums->index)
+        chunk_sums_make(chunk, index, 0, sums->index);
+    else
+        r = -ENOMEM;
+    chunk_close(chunk);
     return r;
 }
 

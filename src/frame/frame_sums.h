@@ -58,6 +58,39 @@ void frame_sums_encode(const struct frame_sums *sums, uint8_t *guard);
    -ENOMEM. */
 int frame_sums_parse(const uint8_t *guard, size_t len, struct frame_sums **out);
 
+/*
+ * Compute the record of an index.
+ *
+ *  index, len  the chunk that encodes it, or more bytes
+ *  sums        receives the record
+ *
+ * Returns 0, -ENOMEM or an error of chunk_open().
+ */
+int frame_sums_of_index(const uint8_t *index, size_t len,
+                        struct frame_sums *sums);
+
+/* A guard as it is stored. */
+struct frame_guard {
+    const uint8_t *bytes;
+    size_t len;
+    const uint8_t *fingerprint;
+};
+
+/*
+ * Make a guard again that the fingerprint refutes.  If all chunks have sums and
+ * one size, the index determines every byte of it.  Otherwise the record of the
+ * index is made again, and one damaged bit is found in other bytes, if these are
+ * few.  The fingerprint then confirms guard, index and fields of the header.
+ *
+ *  info        of the state
+ *  index, len  the chunk that encodes the index
+ *
+ * Returns 0, -ENOMEM, or -EBADMSG if the fingerprint confirms no such guard.
+ */
+int frame_sums_mend(const struct frame_info *info,
+                    const struct frame_guard *stored, const uint8_t *index,
+                    size_t len, struct frame_sums **out);
+
 /* Accepts NULL. */
 void frame_sums_free(struct frame_sums *sums);
 

@@ -41,33 +41,13 @@ static int sum_all_sizes(const struct frame_commit *commit,
     return r;
 }
 
-/* Compute the sums of the index. */
-static int sum_index(const struct frame_commit *commit,
-                     const struct chunk_header *header, struct frame_sums *sums)
-{
-    struct chunk *index;
-    struct fault ignored;
-    int r;
-
-    sums->index = malloc(sums->index_len);
-    if (!sums->index)
-        return -ENOMEM;
-    r = chunk_open(header, commit->tail, NULL, &index, &ignored);
-    if (r < 0)
-        return r;
-    chunk_sums_make(index, commit->tail, 0, sums->index);
-    chunk_close(index);
-    return 0;
-}
-
-static int write_guard(struct frame_commit *commit,
-                       const struct chunk_header *header,
+static int write_guard(struct frame_commit *commit, size_t index_len,
                        struct frame_sums *sums)
 {
     int r = sum_all_sizes(commit, sums);
 
     if (r == 0)
-        r = sum_index(commit, header, sums);
+        r = frame_sums_of_index(commit->tail, index_len, sums);
     if (r == 0)
         frame_sums_encode(sums, commit->guard);
     free(sums->sizes);
@@ -103,7 +83,7 @@ int frame_commit_add_guard(struct frame_commit *commit, size_t len,
         return -ENOMEM;
     commit->tail = tail;
     commit->guard = tail + len;
-    return commit->guard_len > 0 ? write_guard(commit, &header, &sums) : 0;
+    return commit->guard_len > 0 ? write_guard(commit, len, &sums) : 0;
 }
 
 int frame_commit_seal(struct frame_commit *commit)

@@ -198,6 +198,62 @@ def repair_saves_no_damaged_block():
         shutil.rmtree('b', ignore_errors=True)
 
 
+def guarded(path):
+    """Return the file with the guard of a frame, and where it starts and ends."""
+    for name in files(path):
+        data = read(name)
+        start = data.rfind(b'b2guard\x01')
+        if start >= 0:
+            return name, start, data.rfind(b'framefs\x01')
+    raise AssertionError('%s has no guard' % path)
+
+
+def is_readable_in_spite(path, content, damage):
+    """Check that a frame with a damaged guard gives its content, and that it is
+    told."""
+    what = '%s: %s' % (path, damage)
+    check(b2frame('cat', path) == content, what)
+    found = verified(path, '--sums', status=1)
+    check(len(found['faults']) == 1 and 'guard' in found['faults'][0]['reason'],
+          '%s: %s' % (what, found))
+    check(found['summed'] > 0, what)
+
+
+def a_lost_guard_loses_nothing():
+    for path, content in samples():
+        name, start, end = guarded(path)
+        with patched(name, start, noise(end - start)):
+            is_readable_in_spite(path, content, 'noise')
+            with patched(name, 37, b'\xff'):
+                b2frame('cat', path, status=1)
+    with open(name, 'r+b') as file:
+        file.seek(start)
+        file.write(bytes(end - start))
+    b2frame('compact', path)
+    check(not verified(path, '--sums')['faults'], 'the guard is not made again')
+
+
+def mixed(path):
+    """Make a frame in which only some chunks have sums, and sizes differ.  Return
+    its content."""
+    shutil.copyfile(next(row.path for row in corpus.data_frames()
+                         if row.path.endswith('/varchunks-lz4.b2frame')), path)
+    b2frame('append', path, write('more', noise(1000)))
+    b2frame('append', path, write('more', noise(3000)))
+    return b2frame('cat', path)
+
+
+def a_flipped_bit_of_a_guard_loses_nothing():
+    content = mixed('mixed')
+    name, start, end = guarded('mixed')
+    check(end - start > 24 + 16 + 8 + 16, 'there are no ranges and groups')
+    for bit in range(8 * start, 8 * end, 7):
+        byte = read(name, bit // 8, 1)[0] ^ 1 << bit % 8
+        with patched(name, bit // 8, bytes([byte])):
+            is_readable_in_spite('mixed', content, 'bit %d' % bit)
+
+
 main(a_flipped_bit_is_seen, an_overwritten_block_is_seen,
      sums_alone_find_damage, frames_of_others_get_sums_on_request,
-     a_chunk_in_the_place_of_another_is_seen, repair_saves_no_damaged_block)
+     a_chunk_in_the_place_of_another_is_seen, repair_saves_no_damaged_block,
+     a_lost_guard_loses_nothing, a_flipped_bit_of_a_guard_loses_nothing)
