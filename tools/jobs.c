@@ -121,7 +121,7 @@ static bool has_output(int fd)
     return lseek(fd, 0, SEEK_END) > 0;
 }
 
-/* Print what a job that has ended leaves, and count it. */
+/* Print the output of a job that has ended, and count it. */
 static void finish(struct crew *crew, struct slot *slot)
 {
     const struct jobs *jobs = crew->jobs;
@@ -164,8 +164,8 @@ static void finish_ended(struct crew *crew)
     }
 }
 
-/* End the processes, because the user has interrupted this one, or because their
-   output can't be printed. */
+/* End the processes, because the user has interrupted this one, or because
+   their output can't be printed. */
 static void stop(struct crew *crew)
 {
     if (crew->stopped)

@@ -215,7 +215,7 @@ static int add_entry(const struct place *place, const char *name,
                     path, (uint64_t)st.st_size);
 }
 
-/* Add an entry, and what is below it.  One that cannot be read is reported, and
+/* Add an entry, and those below it.  One that cannot be read is reported, and
    the rest is read all the same. */
 static int take_name(const struct place *place, const char *name)
 {

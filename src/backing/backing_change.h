@@ -117,7 +117,7 @@ int backing_remove(const struct backing_dir *dir, const char *name,
                    enum entry_kind kind, const struct backing_removal *how);
 
 /*
- * Remove what was left of an entry because it was open.
+ * Remove the rest of an entry that was kept because it was open.
  *
  *  dir   the directory that the entry was in
  *  st    its attributes from backing_stat()

@@ -11,7 +11,7 @@ struct backing_change_ops;
 struct backing_object;
 
 /*
- * What SOURCE is.  Its entries are of one or more implementations of struct
+ * The kind of SOURCE.  Its entries are of one or more implementations of struct
  * backing_ops.  Each function does the work of the one in backing_source.h that
  * has its name.
  */

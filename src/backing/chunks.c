@@ -40,7 +40,7 @@ struct chunks {
     struct frame *frame;
 };
 
-/* What a name stands for. */
+/* The meaning of a name. */
 struct chunk_name {
     uint64_t chunk_no;
     uint64_t key; /* for FACE_KEY; else 0 */

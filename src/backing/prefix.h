@@ -6,17 +6,18 @@
 #include "file/file.h"
 
 /*
- * SOURCE as a tree of frames in a bucket of S3: what lies below a prefix of its
- * keys.  It belongs to the daemon's user, and everyone may read it who may use
- * the mount.  New files are sparse frames.  Entries have no attributes that can
- * be changed, and cannot be renamed, because a server would have to copy them.
+ * SOURCE as a tree of frames in a bucket of S3: the objects below a prefix of
+ * its keys.  It belongs to the daemon's user, and everyone may read it who may
+ * use the mount.  New files are sparse frames.  Entries have no attributes that
+ * can be changed, and cannot be renamed, because a server would have to copy
+ * them.
  *
  * Keys have '/' between names, so the prefixes of keys show as directories.
  * Lists of keys tell neither the sizes of frames nor which prefixes are sparse
- * frames, and to ask takes a request for each.  So, unlike in a local directory,
- * the name of an object decides whether it is a frame.  A prefix is a sparse
- * frame if it has an index; until its index was asked for, in a list, it counts
- * as one if it has the suffix of frames.
+ * frames, and to ask takes a request for each.  So, unlike in a local
+ * directory, the name of an object decides whether it is a frame.  A prefix is
+ * a sparse frame if it has an index; until its index was asked for, in a list,
+ * it counts as one if it has the suffix of frames.
  *
  * Other files, also stores, are passed through as they are.
  */

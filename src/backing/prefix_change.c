@@ -121,7 +121,8 @@ static int marker_url(const struct prefix_dir *dir, const char *name,
     return r;
 }
 
-/* Put the object that marks a directory, so that it stays though it is empty. */
+/* Put the object that marks a directory, so that it stays though it is
+   empty. */
 static int mark(const struct prefix_dir *dir, const char *name)
 {
     char id[NET_ID_MAX];
@@ -175,7 +176,7 @@ static int publish(struct backing_draft *draft,
     return 0;
 }
 
-/* Delete an object, and free what leads to it. */
+/* Delete an object, and free the handle. */
 static int delete_object(struct net *net, struct url *url)
 {
     int r = s3_delete(net, url);

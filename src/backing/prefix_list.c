@@ -79,9 +79,9 @@ static int add(struct listing *listing, const char *name, size_t len,
     return 0;
 }
 
-/* Add the entry of a key, unless the key makes none.  A server may list what it
-   was not asked for.  An object with the key of the prefix itself marks a
-   directory. */
+/* Add the entry of a key, unless the key makes none.  A server may list names
+   that it was not asked for.  An object with the key of the prefix itself marks
+   a directory. */
 static int add_key(struct listing *listing, const char *key, const char *etag)
 {
     const char *name = key + listing->prefix_len;
@@ -150,8 +150,8 @@ static int report_endless(struct net *net, const struct url *url)
     return -EIO;
 }
 
-/* Fetch the page that a token stands for, and put that of the next page into its
-   place.  Returns 1, or 0 after the last one, or an error. */
+/* Fetch the page that a token stands for, and put that of the next page into
+   its place.  Returns 1, or 0 after the last one, or an error. */
 static int fetch_page(struct listing *listing, struct net *net,
                       const struct prefix_wanted *wanted, char **token)
 {

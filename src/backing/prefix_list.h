@@ -43,7 +43,7 @@ struct prefix_list {
     char hidden[NAME_MAX + 1]; /* one of them, cut, in printable characters */
 };
 
-/* What to list. */
+/* The names to list. */
 struct prefix_wanted {
     const struct url *url; /* of the prefix, as for s3_request_list() */
     const char *stem;      /* list names that are this, or this and one of the

@@ -15,8 +15,8 @@
  */
 
 /*
- * Find out what SOURCE is.  A file can only be a store or a frame, whatever its
- * name.
+ * Find out the kind of SOURCE.  A file can only be a store or a frame, whatever
+ * its name.
  *
  *  st     its attributes
  *  frame  a file is not looked into: it is a frame

@@ -62,7 +62,7 @@ bool chunk_params_keep_items(const struct chunk_params *params);
 /* Does the codec or a filter use the shape of blocks? */
 bool chunk_params_use_shape(const struct chunk_params *params);
 
-/* Return what the params say of the items of a chunk. */
+/* Return the description of the items of a chunk. */
 struct chunk_items chunk_params_items(const struct chunk_params *params);
 
 /*

@@ -128,7 +128,7 @@ struct codec {
      */
     ssize_t (*encode)(const struct codec_stream *stream);
 
-    /* Free what the context holds, if anything.  NULL if the codec keeps
+    /* Free the members of the context.  NULL if the codec keeps
        nothing. */
     void (*fini)(struct codec_context *context);
 

@@ -266,7 +266,7 @@ static void fini(struct codec_context *context)
     free(context->decoder);
 }
 
-/* No current program reads what an encoder would write. */
+/* No current program reads such chunks, so there is no encoder. */
 const struct codec codec_lizard = {
     .id = CODEC_LIZARD,
     .name = "lizard",

@@ -39,7 +39,8 @@ static const char *refuse(const struct codec_stream *stream
                          : "codec snappy needs libsnappy, which is missing";
 }
 
-/* libsnappy checks all bounds itself, but the length of the output only here. */
+/* libsnappy checks all bounds itself, but the length of the output only
+   here. */
 static int decode(const struct codec_stream *stream)
 {
     const char *src = (const char *)stream->src;
@@ -58,7 +59,7 @@ static int decode(const struct codec_stream *stream)
     return 0;
 }
 
-/* No current program reads what an encoder would write. */
+/* No current program reads such chunks, so there is no encoder. */
 const struct codec codec_snappy = {
     .id = CODEC_SNAPPY,
     .name = "snappy",

@@ -25,7 +25,7 @@ enum {
     PRECISION_MAX = 64,   /* 1: bits */
     WORD_LEN = 8,         /* 2: other readers load this many bytes at a time */
     KEEP_MAX = 8 << 20,   /* larger buffers are freed after each use */
-    INPUT_MAX = 128 << 20 /* limit on what libzfp may read of a stream */
+    INPUT_MAX = 128 << 20 /* bytes of a stream that libzfp may read */
 };
 
 static struct {

@@ -16,7 +16,7 @@ enum {
     PATTERN_PART = 16,  /* or this fraction of its chunk if that is more */
 };
 
-/* Free what was learnt of a chunk. */
+/* Free the description of a chunk. */
 static void clear(struct open_chunk *chunk)
 {
     chunk_close(chunk->chunk);

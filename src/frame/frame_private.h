@@ -64,7 +64,7 @@ int frame_fault(const struct frame *frame, int error, uint64_t off,
 int frame_check_kept(const struct frame *frame, int r, struct fault *fault);
 
 /*
- * Read what lies behind the chunks of a frame whose header is known: find the
+ * Read the end of a frame whose header is known: find the
  * stamp and the sums, and open the index.  Once the stamp is known, the watch
  * can tell whether another state has replaced this one.  Errors as
  * frame_open().
@@ -108,8 +108,8 @@ int64_t frame_special_entry(enum chunk_kind kind);
    same meaning. */
 int64_t frame_plain_entry(int64_t raw);
 
-/* The number that stands for the place of a stored chunk in its sums: the offset
-   in the index, or the id of the file. */
+/* The number that stands for the place of a stored chunk in its sums: the
+   offset in the index, or the id of the file. */
 uint64_t frame_place_no(const struct frame *frame,
                         const struct frame_entry *entry);
 

@@ -55,7 +55,7 @@ struct aws_file {
 };
 
 /*
- * Add to a profile what a file says of it.  A value that is set again replaces
+ * Add the settings of a file to a profile.  A value that is set again replaces
  * the one before, in the same section or another of the same name, and an empty
  * one removes it.
  *

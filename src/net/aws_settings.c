@@ -58,7 +58,7 @@ static int fail(int error, const char *path, const struct fault *fault,
     return error;
 }
 
-/* Add what one file says. */
+/* Add the settings of one file. */
 static int add_file(const char *path, enum aws_file_kind kind, const char *name,
                     struct aws_profile *profile, char why[AWS_WHY_MAX])
 {

@@ -20,8 +20,8 @@ const char *aws_profile_name(const char *option);
 
 /*
  * Read a profile from the files that AWS_CONFIG_FILE and
- * AWS_SHARED_CREDENTIALS_FILE name, or those in ~/.aws.  What the second one says
- * counts more.  Files that do not exist are empty.
+ * AWS_SHARED_CREDENTIALS_FILE name, or those in ~/.aws.  What the second one
+ * says counts more.  Files that do not exist are empty.
  *
  *  out  to be freed with aws_profile_fini()
  *  why  receives a text if a file cannot be read; it names the file
@@ -37,7 +37,7 @@ struct aws_settings {
     char *endpoint; /* URL of a server; NULL: that of AWS for the region */
 };
 
-/* What the user has said; each may be NULL. */
+/* The choices of the user; each may be NULL. */
 struct aws_options {
     const char *profile;
     const char *region;

@@ -15,8 +15,8 @@ enum {
     SPARE = 10,  /* seconds for which they should be good */
 };
 
-/* Locking.  `lock` is a leaf; the thread drops it while it searches.  It is held
-   over starting the thread. */
+/* Locking.  `lock` is a leaf; the thread drops it while it searches.  It is
+   held over starting the thread. */
 struct credential_cache {
     /* Constant. */
     char *profile; /* NULL: none is named */
@@ -150,7 +150,7 @@ static int want_locked(struct credential_cache *cache)
     return -error;
 }
 
-/* Can requests be signed with what is kept? */
+/* Can requests be signed with the credentials that are kept? */
 static bool is_good_locked(const struct credential_cache *cache, time_t now)
 {
     const struct credentials *kept = &cache->kept;
@@ -164,8 +164,8 @@ static bool is_old_locked(const struct credential_cache *cache, time_t now)
     return cache->kept.expires != 0 && cache->kept.expires - now < EARLY;
 }
 
-/* Give what the last search has left.  Credentials that have expired at once are
-   given, too: the server's clock counts. */
+/* Give the result of the last search.  Credentials that have expired at once
+   are given, too: the server's clock counts. */
 static int take_locked(struct credential_cache *cache, struct credentials *out,
                        char why[AWS_WHY_MAX])
 {

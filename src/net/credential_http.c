@@ -47,8 +47,8 @@ static void add_field(struct secret *form, const char *name, const char *value)
     percent_encode(value, strlen(value), PERCENT_KEEP_NONE, form);
 }
 
-/* The URL of the security token service; the caller frees it.  NULL: there is no
-   memory. */
+/* The URL of the security token service; the caller frees it.  NULL: there is
+   no memory. */
 static char *sts_url(const char *region)
 {
     const char *tail = strncmp(region, "cn-", 3) == 0 ? ".cn" : "";
@@ -94,7 +94,7 @@ static int sign_form(const char *server, const char *region,
     return r;
 }
 
-/* Send a form to the security token service, and parse what it gives. */
+/* Send a form to the security token service, and parse the reply. */
 static int send_form(const struct fetcher *fetcher, const char *url,
                      const struct secret *form,
                      const struct sigv4_lines *signed_, struct credentials *out)

@@ -12,7 +12,7 @@ enum {
 };
 
 /*
- * Run the command of a credential_process and read what it prints.  There is no
+ * Run the command of a credential_process and read its output.  There is no
  * shell: the command is a list of words, in which quotes and backslashes work
  * as in a shell, but nothing is expanded.  The process gets the environment and
  * standard error of this one, no standard input, and none of its files.
@@ -22,8 +22,8 @@ enum {
  *  why     receives a static text if the command was refused or failed
  *
  * Returns 0, -EINVAL if the command has no words or an open quote, -EFBIG if it
- * prints too much, -ETIMEDOUT, -ECANCELED, -EACCES if it fails, -ENOMEM, or another
- * negative errno if it cannot be started.
+ * prints too much, -ETIMEDOUT, -ECANCELED, -EACCES if it fails, -ENOMEM, or
+ * another negative errno if it cannot be started.
  */
 int credential_process_run(const char *command, unsigned seconds,
                            const atomic_bool *cancel, struct secret *out,

@@ -90,7 +90,7 @@ enum {
     NMEMBERS,
 };
 
-/* What the object says of itself beside the credentials. */
+/* The members of the object beside the credentials. */
 static const char *check_members(const struct json_member members[NMEMBERS])
 {
     if (members[VERSION].text && strcmp(members[VERSION].text, "1") != 0)

@@ -96,7 +96,7 @@ static uint32_t read_hex(struct json *json)
     return code;
 }
 
-/* Read what follows \u. */
+/* Read the digits that follow \u. */
 static void read_unicode(struct json *json, struct secret *out)
 {
     uint32_t code = read_hex(json);
@@ -115,7 +115,7 @@ static void read_unicode(struct json *json, struct secret *out)
         add_utf8(code, out);
 }
 
-/* Read what follows a backslash. */
+/* Read the character that follows a backslash. */
 static void read_escape(struct json *json, struct secret *out)
 {
     static const char letters[] = "\"\\/bfnrt";

@@ -93,8 +93,8 @@ int net_options_set(struct net_options *options, const char *name,
    if net_is_supported() says no. */
 int net_new(const struct net_options *options, struct net **out);
 
-/* The process is about to end: from now on, once a server has sent nothing in the
-   whole time of a request, all requests fail at once. */
+/* The process is about to end: from now on, once a server has sent nothing in
+   the whole time of a request, all requests fail at once. */
 void net_end(struct net *net);
 
 /* Can this build make requests, and are the libraries there that it needs? */
@@ -115,7 +115,7 @@ enum net_conditions {
     NET_CONDITIONS_BARE,   /* or without its quotes */
 };
 
-/* Get or set what is known of the server that has a bucket of S3. */
+/* Get or set the place of the server that has a bucket of S3. */
 enum net_conditions net_get_conditions(struct net *net, const char *bucket);
 void net_set_conditions(struct net *net, const char *bucket,
                         enum net_conditions conditions);
@@ -134,7 +134,7 @@ struct net_extra {
     void (*free)(struct net_extra *extra); /* called when the loop has ended */
 };
 
-/* Get what `make` has returned for this loop, which may be NULL.  It is called
+/* Get the result of `make` for this loop, which may be NULL.  It is called
    once. */
 struct net_extra *net_get_extra(
     struct net *net,

@@ -64,7 +64,7 @@ static const char *get_redirect(struct net_transfer *transfer, struct url *out)
     return why;
 }
 
-/* Find out what a site says of an error. */
+/* Find the message of a site about an error. */
 static void parse_error(struct net_transfer *transfer)
 {
     struct fault fault;
@@ -230,7 +230,8 @@ static void fill_reply(const struct net_transfer *transfer)
 }
 
 /* Measure a try, without the time for a new connection.  The time at which
-   libcurl says that it has sent the request is too late if the loop was late. */
+   libcurl says that it has sent the request is too late if the loop was
+   late. */
 static void measure(CURL *easy, struct net_result *out)
 {
     curl_off_t connected = 0;

@@ -13,11 +13,11 @@ struct net_slot {
     bool filled;
 };
 
-/* Set up an empty slot; free what it has. */
+/* Set up an empty slot; free its members. */
 void net_slot_init(struct net_slot *slot);
 void net_slot_fini(struct net_slot *slot);
 
-/* Get what the slot has, or fill it, as net_get_extra(). */
+/* Get the object of the slot, or make it, as net_get_extra(). */
 struct net_extra *net_slot_get(
     struct net_slot *slot, const struct net_options *options,
     struct net_extra *(*make)(const struct net_options *options));

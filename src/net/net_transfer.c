@@ -55,7 +55,7 @@ void net_transfer_find(struct net_transfer *transfer)
     transfer->found = transfer->wrong == 0;
 }
 
-/* Store what is wanted of some bytes of the body. */
+/* Store the wanted part of some bytes of the body. */
 static void store_bytes(struct net_transfer *transfer, const char *bytes,
                         size_t len)
 {

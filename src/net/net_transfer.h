@@ -67,7 +67,7 @@ int net_transfer_begin(struct net_transfer *transfer, char why[AWS_WHY_MAX]);
 /* Hash the body of the request, for its signatures.  Returns 0 or -ENOMEM. */
 int net_transfer_hash(struct net_transfer *transfer);
 
-/* Free what belongs to this try.  The caller has removed the handle from the
+/* Free the members of this try.  The caller has removed the handle from the
    multi handle. */
 void net_transfer_end(struct net_transfer *transfer);
 

@@ -4,7 +4,7 @@
 
 #include "net/net.h"
 
-/* What the names of its objects begin with. */
+/* The beginning of the names of its objects. */
 #define S3_PROBE_PREFIX ".framefs-probe."
 
 /*

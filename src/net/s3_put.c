@@ -112,7 +112,7 @@ static bool must_be_new(const struct s3_put *put)
 }
 
 /*
- * Find out what has come of a PUT that has failed.  Returns 0 if it has
+ * Find out the effect of a PUT that has failed.  Returns 0 if it has
  * succeeded after all, -EAGAIN if it may be tried again, or its error.
  */
 static int ask(struct net *net, const struct s3_put *put, int error,

@@ -31,12 +31,12 @@ struct s3_put {
     const char *id; /* from s3_put_id() */
     enum net_conditions conditions;
 
-    /* What the server must have: an object with this ETag; "": none; NULL:
-       anything.  Ignored with NET_CONDITIONS_IGNORED. */
+    /* The object that the server must have: an object with this ETag; "": none;
+       NULL: anything.  Ignored with NET_CONDITIONS_IGNORED. */
     const char *expected;
 };
 
-/* What the server has after a PUT. */
+/* The object that the server has after a PUT. */
 struct s3_found {
     char etag[NET_ETAG_MAX];
     char id[NET_ID_MAX]; /* of the PUT that has made the object; "": unknown */
@@ -57,8 +57,8 @@ struct s3_found {
  */
 int s3_put(struct net *net, const struct s3_put *put, struct s3_found *found);
 
-/* Ask what the server has.  Returns 0, -ENOENT or another error of struct
-   net_request. */
+/* Ask for the object that the server has.  Returns 0, -ENOENT or another error
+   of struct net_request. */
 int s3_find(struct net *net, const struct url *url, struct s3_found *out);
 
 /* Delete an object.  Returns 0, even if there is none, or an error of struct

@@ -5,23 +5,23 @@
 #include "net/net.h"
 #include "net/s3_reply.h"
 
-/* What to list. */
+/* The names to list. */
 struct s3_list_wanted {
     const struct url *url; /* with s3, as that of a directory; with or without
                               '/' at its end */
-    const char *stem;      /* what all names begin with; NULL: list all */
+    const char *stem;      /* beginning of all names; NULL: list all */
     const char *after;     /* a name: list only those that are greater; NULL:
                               list all */
     const char *token;     /* `next` of the page before; NULL: this is the first
                           page */
 };
 
-/* Write the prefix of all keys below a URL with s3; it ends with '/' unless it is
-   empty.  The caller frees it; NULL: there is no memory. */
+/* Write the prefix of all keys below a URL with s3; it ends with '/' unless it
+   is empty.  The caller frees it; NULL: there is no memory. */
 char *s3_key_prefix(const struct url *url);
 
 /*
- * Get one page of the list of what lies directly below a URL: objects, and
+ * Get one page of the names directly below a URL: objects, and
  * prefixes of the keys of others, which end with '/'.
  *
  *  out  to be freed with s3_list_fini(); its keys and prefixes begin with the

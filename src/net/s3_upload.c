@@ -30,8 +30,8 @@ struct part {
     struct part *next;
 };
 
-/* Locking.  `lock` guards what is behind it.  net.lock may be taken while it is
-   held. */
+/* Locking.  `lock` guards the members behind it.  net.lock may be taken while
+   it is held. */
 struct s3_upload {
     struct net *net; /* a reference */
     struct url url;
@@ -284,8 +284,8 @@ static void write_text(FILE *file, const char *text)
             fputc(*text, file);
 }
 
-/* Write the list of all parts.  The caller frees it; NULL: there is no memory, or
-   a part is missing. */
+/* Write the list of all parts.  The caller frees it; NULL: there is no memory,
+   or a part is missing. */
 static char *list_parts(const struct s3_upload *upload, size_t *len)
 {
     bool whole = true;
@@ -433,8 +433,8 @@ int s3_upload_finish(struct s3_upload *upload, const char *expected,
     return r;
 }
 
-/* Tell the server to delete the parts.  If that fails, they stay until the rules
-   of the bucket delete them. */
+/* Tell the server to delete the parts.  If that fails, they stay until the
+   rules of the bucket delete them. */
 static void delete_parts(struct s3_upload *upload)
 {
     struct url url = { 0 };

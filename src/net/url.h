@@ -40,8 +40,8 @@ enum {
    written "./s3:...". */
 bool url_is(const char *name);
 
-/* Does the scheme of such a name have lists of objects, so that a URL can be that
-   of a directory? */
+/* Does the scheme of such a name have lists of objects, so that a URL can be
+   that of a directory? */
 bool url_has_list(const char *name);
 
 /*
@@ -56,7 +56,8 @@ bool url_has_list(const char *name);
  */
 int url_parse(const char *text, struct url *out, const char **why);
 
-/* Free what url_parse(), url_copy() and url_join() have made.  A URL of zeros is fine. */
+/* Free a URL of url_parse(), url_copy() or url_join().  A URL of zeros is
+   fine. */
 void url_fini(struct url *url);
 
 /* Copy a URL.  Returns 0 or -ENOMEM. */
@@ -74,7 +75,8 @@ char *url_text(const struct url *url);
 char *url_name(const struct url *url);
 
 /* Write out the value of the header Host for a URL: with the port unless it is
-   that of the scheme.  The caller frees the text; NULL if there is no memory. */
+   that of the scheme.  The caller frees the text; NULL if there is no
+   memory. */
 char *url_host(const struct url *url);
 
 /* Return the length of the part of a URL's text that messages may show, which

@@ -70,7 +70,7 @@ static size_t find(struct xml *xml, const char *text)
     return 0;
 }
 
-/* Skip what begins with `open`, if it is there. */
+/* Skip markup that begins with `open`, if it is there. */
 static bool takes_region(struct xml *xml, const char *open, const char *close)
 {
     if (!takes(xml, open))
@@ -196,7 +196,7 @@ void xml_begin(struct xml *xml, const char *text, size_t len)
     takes(xml, "\xef\xbb\xbf");
 }
 
-/* Skip what may come before or after the outermost element. */
+/* Skip markup that may come before or after the outermost element. */
 static void skip_outside(struct xml *xml)
 {
     do

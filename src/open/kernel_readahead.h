@@ -13,10 +13,9 @@ struct node;
  * How far the kernel reads ahead.  A file takes over the mount's value when the
  * reply to its OPEN arrives.  Sequential readers gain from a large value.  But
  * for each page that a program touches in a mapping, the kernel reads as much
- * around it.  So the daemon sets the value before each reply, by what the
- * last readers of the file did, or if it has had none, the last readers of
- * others.  Two files that are opened at the same time may take over each other's
- * value.
+ * around it.  So the daemon sets the value before each reply, by what the last
+ * readers of the file did, or if it has had none, the last readers of others.
+ * Two files that are opened at the same time may take over each other's value.
  *
  * Only root may set it.  Any number of threads may call these functions.
  */
@@ -51,7 +50,7 @@ void kernel_readahead_close(struct kernel_readahead *ahead);
 void kernel_readahead_choose(struct kernel_readahead *ahead,
                              const struct node *node);
 
-/* A reader of a node has ended: note what it did. */
+/* A reader of a node has ended: note how it has read. */
 void kernel_readahead_note(struct kernel_readahead *ahead, struct node *node,
                            const struct file_reader *reader);
 

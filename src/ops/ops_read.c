@@ -149,7 +149,7 @@ static void read_other(fuse_req_t req, int fd, size_t size, off_t off)
     fuse_reply_data(req, &buffer, FUSE_BUF_SPLICE_MOVE);
 }
 
-/* Read what there is of a range of an object.  Returns the number of bytes, or an
+/* Read a range of an object, up to its end.  Returns the number of bytes, or an
    error of the store. */
 static ssize_t read_range(struct store_object *object, uint64_t off, char *buf,
                           size_t size)

@@ -6,7 +6,7 @@
 
 #include "ops/xattr.h"
 
-/* Attributes by what holds them, for the files of xattr.h. */
+/* Attributes by their holders, for the files of xattr.h. */
 
 /* How the names of attributes that a frame holds begin. */
 #define XATTR_OURS "user.b2frame."
@@ -18,7 +18,7 @@ enum xattr_holder {
     XATTR_HOLDER_BACKING, /* the file or directory under SOURCE */
 };
 
-/* What holds an attribute of a node. */
+/* The holder of an attribute of a node. */
 enum xattr_holder xattr_holder_of(const struct node *node, const char *name);
 
 /*

@@ -126,9 +126,9 @@ void gate_unlock_exclusive(struct file *file);
 int gate_lock_exclusive_or_fail(struct file *file, struct fault *fault);
 
 /*
- * Do the same as gate_lock_exclusive() for a thread that changes no size, and to whom writers
- * give way that wait for memory, because they wait for a commit that has to be
- * merged first.
+ * Do the same as gate_lock_exclusive() for a thread that changes no size, and
+ * to whom writers give way that wait for memory, because they wait for a commit
+ * that has to be merged first.
  */
 void gate_lock_merge(struct file *file);
 void gate_unlock_merge(struct file *file);
@@ -177,7 +177,7 @@ void gate_await_encoders(struct file *file);
 bool gate_begin_locking(struct file *file);
 
 /*
- * End what gate_begin_locking() began.
+ * End the work of gate_begin_locking().
  *
  *  locked  the frame is locked now
  *  joins   this thread needs the frame lock until gate_leave_frame_lock()

@@ -41,7 +41,7 @@ static const struct words values[] = {
     { "endpoint", "a URL with http or https" },
 };
 
-/* What a codec or filter wants of the other parameters. */
+/* The demands of a codec or filter on the other parameters. */
 static const struct words wants[] = {
     { "trunc_prec", "a typesize of 4, with META from 1 to 23, or of 8, with "
                     "META from 1 to 52; or that minus the bits to cut" },

@@ -36,7 +36,7 @@ enum {
 /* Where things are in a file. */
 enum {
     MAGIC_OFF = 0,
-    SUM_OFF = 8, /* of what follows in the header */
+    SUM_OFF = 8, /* of the rest of the header */
     KEY_OFF = 16,
     SIZE_OFF = KEY_OFF + DISK_KEY_LEN,
     MODIFIED_OFF = SIZE_OFF + 8,

@@ -50,7 +50,7 @@ static void add_query(struct secret *text, const char *query)
     }
 }
 
-/* Add what names an object: its URL at its server.  The same URL may mean
+/* Add the identity of an object: its URL at its server.  The same URL may mean
    something else to another profile. */
 static bool add_name(struct http_remote *remote, struct secret *text)
 {
@@ -71,7 +71,7 @@ static bool add_name(struct http_remote *remote, struct secret *text)
     return name != NULL;
 }
 
-/* Hash what names an object; and the state, unless `etag` is NULL. */
+/* Hash the identity of an object; and the state, unless `etag` is NULL. */
 static bool make_key(struct http_remote *remote, const char *etag,
                      uint64_t size, struct disk_key *out)
 {

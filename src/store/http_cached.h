@@ -15,8 +15,9 @@
  * needed to find it.  That is sound only if the chunks of an index never change
  * (see store_http.h).  Somebody who copies a frame to a server may break this
  * while the copy is under way, and the cache would keep the mixture for ever.
- * So an index has to be *settled*, unchanged for some minutes, before its chunks
- * are kept; or the user must have said by `revalidate=inf` that nothing changes.
+ * So an index has to be *settled*, unchanged for some minutes, before its
+ * chunks are kept; or the user must have said by `revalidate=inf` that nothing
+ * changes.
  *
  * The state of a remote is kept, too, and counts for as long as the option
  * `revalidate` says.
@@ -24,7 +25,7 @@
  * Only functions that end in `_locked` are called with http_memory.lock.
  */
 
-/* What a remote needs for the cache; of zeros: its bytes are not kept. */
+/* The part of a remote for the cache; of zeros: its bytes are not kept. */
 struct http_cached {
     bool keyed;
     bool settled;          /* may chunks be kept by this index? */
@@ -42,8 +43,8 @@ struct http_cached {
  */
 bool http_cached_load(struct http_remote *remote);
 
-/* The server has told the state of a remote, which nobody else uses yet: give it
-   a key; and keep the state, too. */
+/* The server has told the state of a remote, which nobody else uses yet: give
+   it a key; and keep the state, too. */
 void http_cached_set(struct http_remote *remote, const struct net_reply *reply);
 void http_cached_begin(struct http_remote *remote,
                        const struct net_reply *reply);
@@ -69,8 +70,9 @@ bool http_cached_has(struct http_remote *remote, uint64_t off);
 
 struct http_piece;
 
-/* Make a piece of bytes in the cache, from the one at `off` up to `end` at most,
-   and list it; the caller uses it.  Returns NULL if they are not there. */
+/* Make a piece of bytes in the cache, from the one at `off` up to `end` at
+   most, and list it; the caller uses it.  Returns NULL if they are not
+   there. */
 struct http_piece *http_cached_piece(struct http_remote *remote, uint64_t off,
                                      uint64_t end);
 

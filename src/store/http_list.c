@@ -18,8 +18,8 @@ struct listing {
     void *context;
 };
 
-/* Visit a name, unless it is none of a directory.  A server may list what it was
-   not asked for. */
+/* Visit a name, unless it is none of a directory.  A server may list names that
+   it was not asked for. */
 static int visit(const struct listing *listing, char *key)
 {
     size_t len = strlen(listing->prefix);

@@ -109,7 +109,7 @@ static bool fetch_locked(struct http_remote *remote, uint64_t off, uint64_t end,
     return true;
 }
 
-/* What the disk has is read when it is decoded. */
+/* Pieces on the disk are read when they are decoded. */
 static bool is_on_disk(struct http_remote *remote, uint64_t off)
 {
     struct http_memory *memory = remote->context->memory;

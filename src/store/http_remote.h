@@ -23,7 +23,7 @@ struct store_http_start;
 struct http_memory;
 
 /* The context that the remotes of one store share.  http_memory.lock guards
-   what is not constant. */
+   the members that are not constant. */
 struct http_context {
     struct net *net;            /* constant; the store has the reference */
     struct http_memory *memory; /* constant */
@@ -57,8 +57,8 @@ struct http_state {
 void http_state_set_put(struct http_state *state, const struct url *url,
                         const char *put_id);
 
-/* Make what remotes share; NULL: there is no memory.  `net` outlives all
-   remotes, but for what it ends itself. */
+/* Make the memory that remotes share; NULL: there is no memory.  `net` outlives
+   all remotes, but for what it ends itself. */
 struct http_context *http_context_new(struct net *net);
 
 /* Drop the reference of the store. */

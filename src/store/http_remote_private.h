@@ -7,8 +7,8 @@
 #include "store/store_backend.h"
 
 /* What http_remote.c, which knows states, and those share that know bytes:
-   http_memory.c, http_piece.c, http_prefetch.c and http_sizes.c.  http_memory.lock guards all
-   that is not constant. */
+   http_memory.c, http_piece.c, http_prefetch.c and http_sizes.c.
+   http_memory.lock guards all that is not constant. */
 
 /* A waiter for a piece. */
 struct http_wait {
@@ -43,8 +43,8 @@ struct http_remote {
 };
 
 /*
- * Take note of what a reply tells.  The first one tells the state; all others
- * must agree.  Returns 0 or -ESTALE.
+ * Take note of the headers of a reply.  The first one tells the state; all
+ * others must agree.  Returns 0 or -ESTALE.
  */
 int http_remote_note_locked(struct http_remote *remote,
                             const struct net_reply *reply);
@@ -75,8 +75,8 @@ struct http_piece *http_piece_find_locked(struct http_remote *remote,
 size_t http_piece_cut_locked(struct http_remote *remote, uint64_t off,
                              size_t len);
 
-/* Prepare the request for a piece, which http_piece_submit() sends once the lock
-   is dropped.  `ahead`: nobody waits for it. */
+/* Prepare the request for a piece, which http_piece_submit() sends once the
+   lock is dropped.  `ahead`: nobody waits for it. */
 void http_piece_start_locked(struct http_piece *piece, bool ahead);
 void http_piece_submit(struct http_piece *piece);
 

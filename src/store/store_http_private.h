@@ -93,14 +93,14 @@ void http_close(struct store *base);
 /*
  * Delete what nothing has referred to for long enough, right after this store
  * has put an index: since then, another program may have removed the frame and
- * made a new one, whose chunks have the same names.  s3_sweep_last() looks first
- * whether the index is still there.  s3_free_garbage() only forgets it.
+ * made a new one, whose chunks have the same names.  s3_sweep_last() looks
+ * first whether the index is still there.  s3_free_garbage() only forgets it.
  */
 void s3_sweep(struct http_store *store);
 void s3_sweep_last(struct http_store *store);
 void s3_free_garbage(struct http_store *store);
 
-/* Set up and release what changes need. */
+/* Set up and release the members for changes. */
 void s3_write_init(struct http_store *store);
 void s3_write_fini(struct http_store *store);
 

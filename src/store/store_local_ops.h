@@ -4,7 +4,8 @@
 
 #include "store/store_local.h"
 
-/* What a kind of store does for store_local.h, besides its store_ops. */
+/* The operations of store_local.h for a kind of store, besides its
+   store_ops. */
 struct store_local_ops {
     int (*self)(struct store *store,
                 struct store_stat *out);        /* NULL: stat object "" */

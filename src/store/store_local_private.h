@@ -18,7 +18,7 @@ struct store_local_head {
     unsigned nleases; /* leases that were taken and not yet given back */
 };
 
-/* Initialize the head, with one reference; and release what it has. */
+/* Initialize the head, with one reference; and release its members. */
 void store_local_init(struct store_local_head *head,
                       const struct store_ops *ops);
 void store_local_fini(struct store_local_head *head);

@@ -112,7 +112,7 @@ static int delete_garbage(struct http_store *store, struct garbage **garbage,
     return r;
 }
 
-/* Delete what may be deleted, until that fails. */
+/* Delete the garbage that is old enough, until that fails. */
 static void sweep(struct http_store *store, bool unused)
 {
     struct garbage *garbage[SWEEP_MAX];

@@ -27,7 +27,7 @@ enum {
     FS_PLAIN_MAX = 512 /* bytes of a list of suffixes, with its end */
 };
 
-/* What the kernel is told of files in place of what is stored; negative members
+/* Attributes that the kernel gets in place of the stored ones; negative members
    change nothing. */
 struct fs_shown {
     int64_t uid; /* owner and group of all files */
@@ -37,7 +37,7 @@ struct fs_shown {
     double entry_timeout; /* and names */
 };
 
-/* The kernel is told what is stored. */
+/* The kernel gets the stored attributes. */
 extern const struct fs_shown fs_shown_default;
 
 /* The mounted tree. */

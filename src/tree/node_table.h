@@ -45,7 +45,7 @@ struct node *node_table_find_place_locked(const struct node_table *table,
    number. */
 void node_table_unlock(struct node_table *table);
 
-/* Free what a node owns, but not the node. */
+/* Free the members of a node, but not the node. */
 void node_table_fini_node(struct node *node);
 
 #endif

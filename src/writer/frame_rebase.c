@@ -36,7 +36,7 @@ struct rebase {
     struct frame *base;
     struct frame *newest;
     const struct frame_rebase *how;
-    struct frame_writer next; /* only what is read from `newest` */
+    struct frame_writer next; /* only reads `newest` */
     struct frame_extents extents;
 };
 

@@ -153,7 +153,7 @@ int frame_writer_new_like(struct store *store, struct frame *like,
 int frame_writer_reopen(struct frame_writer **writer, struct frame *frame,
                         struct fault *fault);
 
-/* What frame_writer_rebase() has to know, and to tell. */
+/* The arguments and results of frame_writer_rebase(). */
 struct frame_rebase {
     /* Has the caller changed a chunk that it has not put yet? */
     bool (*has_changed)(void *context, uint64_t chunk_no);
@@ -176,8 +176,8 @@ struct frame_rebase {
  *  newest  the newest state, just opened
  *
  * Returns 0; 1 with a fault if it is not possible; -ESTALE if `newest` is no
- * longer that; -ENOMEM or an error of the store.  Unless this returns 0, nothing
- * has changed.
+ * longer that; -ENOMEM or an error of the store.  Unless this returns 0,
+ * nothing has changed.
  */
 int frame_writer_rebase(struct frame_writer *writer, struct frame *base,
                         struct frame *newest, const struct frame_rebase *how,

@@ -21,7 +21,7 @@ enum {
 };
 
 /*
- * Record whether what lies at a place has sums.
+ * Record whether the chunk at a place has sums.
  *
  *  off, len  as in the index, in bytes or ids
  *
