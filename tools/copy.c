@@ -4,7 +4,9 @@
 #include <errno.h>
 
 #include "interrupt.h"
+#include "output.h"
 #include "progress.h"
+#include "remote.h"
 #include "source.h"
 #include "state/params.h"
 #include "threads.h"
@@ -127,5 +129,37 @@ int copy_frame(const struct copy *copy, struct store *store)
     if (r == 0)
         r = commit(copy, writer);
     frame_writer_close(writer);
+    return r;
+}
+
+/* Copy the frame in a store, which was just made. */
+static int copy_store(const char *out, struct store *from, struct store *to)
+{
+    struct copy copy = { .path = out, .out = out };
+    struct fault fault = FAULT_NONE;
+    int r = frame_open(from, 0, &copy.frame, &fault);
+
+    if (r < 0)
+        return report(&copy, r, &fault);
+    r = copy_frame(&copy, to);
+    frame_close(copy.frame);
+    return r;
+}
+
+int copy_made(const char *out, int (*make)(void *context, struct store *store),
+              void *context, struct store *store)
+{
+    struct output *scratch;
+    int r;
+
+    if (!remote_is(out))
+        return make(context, store);
+    r = output_open_scratch(&scratch);
+    if (r < 0)
+        return r;
+    r = make(context, output_store(scratch));
+    if (r == 0)
+        r = copy_store(out, output_store(scratch), store);
+    output_close(scratch);
     return r;
 }

@@ -44,11 +44,16 @@ bool frame_options_take(const struct verb *verb, int option,
     return true;
 }
 
+bool frame_options_has(const struct frame_options *options, int option)
+{
+    return options->values[option - FRAME_OPTIONS_LAYOUT];
+}
+
 /* Does an option set a parameter other than the layout? */
 static bool has_params(const struct frame_options *options)
 {
     for (int i = FRAME_OPTIONS_CODEC; i < FRAME_OPTIONS_FORCE; i++)
-        if (options->values[i - FRAME_OPTIONS_LAYOUT])
+        if (frame_options_has(options, i))
             return true;
     return false;
 }

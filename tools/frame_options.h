@@ -60,6 +60,9 @@ struct frame_options {
 bool frame_options_take(const struct verb *verb, int option,
                         struct frame_options *options);
 
+/* Is one of these options given? */
+bool frame_options_has(const struct frame_options *options, int option);
+
 /*
  * Change parameters as the options say.  Returns false if the parameters are
  * not valid together.  This is not checked if no option but the layout is

@@ -9,10 +9,10 @@
 
 #include "array/dtype.h"
 #include "array/npy.h"
+#include "array_parts.h"
 #include "base/log.h"
 #include "confine.h"
 #include "interrupt.h"
-#include "numbers.h"
 #include "progress.h"
 #include "source.h"
 #include "threads.h"
@@ -20,12 +20,13 @@
 enum {
     PIECE = 4 << 20,          /* bytes copied at a time */
     NPY_HEADER_MAX = 1 << 20, /* bytes */
-    AUTO_BLOCK = 64 << 10,    /* bytes in a block if no option sets them */
     SLABS = 4,                /* rows of chunks to keep in memory */
 };
 
 bool new_array_take(int option, struct new_array *new_array)
 {
+    if (array_parts_take(option, &new_array->parts))
+        return true;
     if (option < NEW_ARRAY_SHAPE || option >= NEW_ARRAY_END)
         return false;
     new_array->values[option - NEW_ARRAY_SHAPE] = optarg;
@@ -37,43 +38,12 @@ bool new_array_is_given(const struct new_array *new_array)
     for (int i = 0; i < NEW_ARRAY_END - NEW_ARRAY_SHAPE; i++)
         if (new_array->values[i])
             return true;
-    return false;
+    return array_parts_is_given(&new_array->parts);
 }
 
 static const char *value_of(const struct new_array *new_array, int option)
 {
     return new_array->values[option - NEW_ARRAY_SHAPE];
-}
-
-/* Parse numbers with commas between them.  An empty text contains no
-   numbers. */
-static int parse_extents(const char *text, uint64_t max,
-                         uint64_t extents[ARRAY_NDIM_MAX], unsigned *ndim)
-{
-    char *copy = strdup(text);
-    char *rest = copy;
-    int r = 0;
-
-    if (!copy)
-        return -ENOMEM;
-    *ndim = 0;
-    while (rest && *text != '\0' && r == 0) {
-        const char *word = strsep(&rest, ",");
-
-        if (*ndim == ARRAY_NDIM_MAX || !number_parse(word, &extents[*ndim]) ||
-            extents[(*ndim)++] > max)
-            r = -EINVAL;
-    }
-    free(copy);
-    return r;
-}
-
-static int complain(int error, const char *what, const char *value)
-{
-    log_error("%s %s: %s", what, value,
-              error == -ENOMEM ? strerror(ENOMEM)
-                               : "not a value that makes sense");
-    return error;
 }
 
 /* Check that shape and dtype are both given, or none of them. */
@@ -88,16 +58,6 @@ static int check_options(const struct new_array *new_array)
     return -EINVAL;
 }
 
-/* Check that no option describes parts of an array, because there is none. */
-static int check_no_parts(const struct new_array *new_array)
-{
-    if (!value_of(new_array, NEW_ARRAY_CHUNKS) &&
-        !value_of(new_array, NEW_ARRAY_BLOCKS))
-        return 0;
-    log_error("--chunks and --blocks need a --shape, or a .npy file");
-    return -EINVAL;
-}
-
 /* Take shape and dtype from the options. */
 static int find_given(const struct new_array *new_array,
                       struct file_params *params, struct file_array *array)
@@ -107,20 +67,21 @@ static int find_given(const struct new_array *new_array,
     struct dtype dtype;
     int r;
 
-    r = parse_extents(shape, INT64_MAX, array->shape.items, &array->shape.ndim);
+    r = array_parts_parse(shape, INT64_MAX, array->shape.items,
+                          &array->shape.ndim);
     if (r < 0)
-        return complain(r, "--shape", shape);
+        return array_parts_complain(r, "--shape", shape);
     r = dtype_parse(text, &dtype);
     if (r < 0)
-        return complain(r, "--dtype", text);
+        return array_parts_complain(r, "--dtype", text);
     params->chunk.typesize = dtype.itemsize;
     if (dtype.ndim > 0 || dtype.itemsize == 0)
-        r = complain(-EINVAL, "--dtype", text);
+        r = array_parts_complain(-EINVAL, "--dtype", text);
     dtype_fini(&dtype);
     if (r < 0)
         return r;
     array->dtype = strdup(text);
-    return array->dtype ? 0 : complain(-ENOMEM, "--dtype", text);
+    return array->dtype ? 0 : array_parts_complain(-ENOMEM, "--dtype", text);
 }
 
 /* Report why a .npy file is rejected.  Returns `error`. */
@@ -203,66 +164,6 @@ bool new_array_is_npy(const char *path)
     return found;
 }
 
-/* The extents of a part that are wanted, one for each dimension. */
-struct wanted {
-    int option;            /* that gives them */
-    const uint64_t *whole; /* extents of the whole */
-    unsigned ndim;
-    uint32_t itemsize;
-    uint32_t nbytes; /* that the part has about if the option is not given */
-};
-
-/* Take extents from an option, or choose them. */
-static int find_extents(const struct new_array *new_array,
-                        const struct wanted *wanted, uint32_t *extents)
-{
-    const char *text = value_of(new_array, wanted->option);
-    uint64_t given[ARRAY_NDIM_MAX];
-    unsigned n;
-    int r;
-
-    if (!text) {
-        layout_choose(wanted->whole, wanted->ndim, wanted->itemsize,
-                      wanted->nbytes, extents);
-        return 0;
-    }
-    r = parse_extents(text, INT32_MAX, given, &n);
-    if (r == 0 && n != wanted->ndim)
-        r = -EINVAL;
-    if (r < 0)
-        return complain(
-            r, wanted->option == NEW_ARRAY_CHUNKS ? "--chunks" : "--blocks",
-            text);
-    for (unsigned i = 0; i < n; i++)
-        extents[i] = (uint32_t)given[i];
-    return 0;
-}
-
-static int find_chunks(const struct new_array *new_array,
-                       const struct file_params *params,
-                       struct layout_shape *shape)
-{
-    uint64_t chunk[ARRAY_NDIM_MAX];
-    struct wanted wanted = {
-        .option = NEW_ARRAY_CHUNKS,
-        .whole = shape->items,
-        .ndim = shape->ndim,
-        .itemsize = params->chunk.typesize,
-        .nbytes = params->chunksize,
-    };
-    int r = find_extents(new_array, &wanted, shape->chunk);
-
-    if (r < 0)
-        return r;
-    for (unsigned i = 0; i < shape->ndim; i++)
-        chunk[i] = shape->chunk[i];
-    wanted.option = NEW_ARRAY_BLOCKS;
-    wanted.whole = chunk;
-    wanted.nbytes =
-        params->chunk.blocksize > 0 ? params->chunk.blocksize : AUTO_BLOCK;
-    return find_extents(new_array, &wanted, shape->block);
-}
-
 void new_array_free(struct file_array *array)
 {
     free((char *)(uintptr_t)array->dtype);
@@ -272,8 +173,6 @@ void new_array_free(struct file_array *array)
 int new_array_find(const struct new_array *new_array, struct input *input,
                    struct file_params *params, struct file_array *array)
 {
-    struct fault fault = FAULT_NONE;
-    struct layout layout;
     int r;
 
     *array = (struct file_array){ .dtype = NULL };
@@ -285,13 +184,9 @@ int new_array_find(const struct new_array *new_array, struct input *input,
     if (r < 0)
         return r;
     if (!array->dtype)
-        return check_no_parts(new_array);
-    r = find_chunks(new_array, params, &array->shape);
-    if (r == 0 && layout_init(&layout, &array->shape, params->chunk.typesize,
-                              &fault) < 0) {
-        log_error("%s", fault.what);
-        r = -EINVAL;
-    }
+        return array_parts_check_none(&new_array->parts, input->name,
+                                      "a --shape, or a .npy file");
+    r = array_parts_find(&new_array->parts, input->name, params, &array->shape);
     if (r < 0)
         new_array_free(array);
     else

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "array_parts.h"
 #include "file/file.h"
 #include "frame_options.h"
 #include "input.h"
@@ -15,8 +16,6 @@
 enum {
     NEW_ARRAY_SHAPE = 0x300,
     NEW_ARRAY_DTYPE,
-    NEW_ARRAY_CHUNKS,
-    NEW_ARRAY_BLOCKS,
     NEW_ARRAY_END
 };
 
@@ -25,20 +24,18 @@ enum {
 #define NEW_ARRAY_OPTIONS                                  \
     { "shape", required_argument, NULL, NEW_ARRAY_SHAPE },   \
     { "dtype", required_argument, NULL, NEW_ARRAY_DTYPE },   \
-    { "chunks", required_argument, NULL, NEW_ARRAY_CHUNKS }, \
-    { "blocks", required_argument, NULL, NEW_ARRAY_BLOCKS }
+    ARRAY_PARTS_ROWS
 /* clang-format on */
 
 /* Help for these options. */
-#define NEW_ARRAY_HELP                                                    \
-    "  --shape N,N...    INPUT holds the items of an array in C order\n"  \
-    "  --dtype DTYPE     what they are, as NumPy has it: <f8, |S5, ...\n" \
-    "  --chunks N,N...   shape of its chunks; else as chunksize allows\n" \
-    "  --blocks N,N...   shape of their blocks; likewise\n"
+#define NEW_ARRAY_HELP                                                   \
+    "  --shape N,N...    INPUT holds the items of an array in C order\n" \
+    "  --dtype DTYPE     what they are, as NumPy has it: <f8, |S5, ...\n" ARRAY_PARTS_HELP
 
 /* The options on a command line that describe an array to be made. */
 struct new_array {
     const char *values[NEW_ARRAY_END - NEW_ARRAY_SHAPE]; /* NULL: not given */
+    struct array_parts parts;
     bool no_npy; /* take a .npy file as the bytes that it is */
 };
 

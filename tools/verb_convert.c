@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "args.h"
+#include "array/array.h"
+#include "array_parts.h"
 #include "base/log.h"
 #include "copy.h"
 #include "file/file.h"
@@ -12,6 +14,7 @@
 #include "frame_options.h"
 #include "interrupt.h"
 #include "output.h"
+#include "rechunk.h"
 #include "remote.h"
 #include "source.h"
 #include "state/option_words.h"
@@ -20,6 +23,12 @@
 #include "tree_copy.h"
 #include "verb.h"
 
+/* The options on the command line. */
+struct convert_options {
+    struct frame_options frame;
+    struct array_parts parts;
+};
+
 struct convert {
     const char *path;
     const char *out;
@@ -27,6 +36,7 @@ struct convert {
     struct file *file;         /* the frame at `path` */
     struct frame *frame;       /* the frame in `file` */
     struct file_params params; /* of the new frame */
+    struct file_array array;   /* the same, if its chunks change */
     bool sparse;
     bool encode; /* encode chunks again, instead of copying them */
     bool force;
@@ -61,35 +71,93 @@ static int read_block(struct convert *convert)
     return r;
 }
 
+/* Is an option given that may change the shapes of an array's chunks or
+   blocks? */
+static bool may_reshape(const struct convert_options *options)
+{
+    return array_parts_is_given(&options->parts) ||
+           frame_options_has(&options->frame, FRAME_OPTIONS_CHUNKSIZE) ||
+           frame_options_has(&options->frame, FRAME_OPTIONS_BLOCKSIZE);
+}
+
+static int report_clash(const struct convert *convert, int error)
+{
+    char clash[OPTION_CLASH_LEN];
+
+    option_clash(&convert->params, clash);
+    log_error("%s: %s", convert->path, clash);
+    return error;
+}
+
+/* Find the parameters of an array with chunks or blocks of other shapes. */
+static int plan_array(const struct convert_options *options,
+                      const struct array *old, struct convert *convert)
+{
+    struct array_parts parts = options->parts;
+    uint32_t typesize = convert->params.chunk.typesize;
+    int r;
+
+    frame_options_apply(&options->frame, &convert->params, &convert->sparse);
+    if (convert->params.chunk.typesize != typesize)
+        return source_check_no_array(convert->path, convert->frame);
+    parts.keep_chunks =
+        !parts.chunks &&
+        !frame_options_has(&options->frame, FRAME_OPTIONS_CHUNKSIZE);
+    convert->array.shape = old->shape;
+    convert->array.like = convert->frame;
+    r = array_parts_find(&parts, convert->path, &convert->params,
+                         &convert->array.shape);
+    if (r < 0)
+        return r;
+    convert->params.array = &convert->array;
+    r = params_check(&convert->params);
+    return r < 0 ? report_clash(convert, r) : 0;
+}
+
+/* If the options may change the shapes of chunks and blocks, find whether there
+   is an array, and its new shapes. */
+static int plan_shapes(const struct convert_options *options,
+                       struct convert *convert)
+{
+    struct fault fault = FAULT_NONE;
+    struct array *array = NULL;
+    int r =
+        may_reshape(options) ? array_read(convert->frame, &array, &fault) : 0;
+
+    if (r < 0)
+        source_report(convert->path, r, &fault);
+    else if (array)
+        r = plan_array(options, array, convert);
+    else
+        r = array_parts_check_none(&options->parts, convert->path, "an array");
+    array_free(array);
+    return r;
+}
+
 /* Find the parameters of the new frame, and how to make it. */
-static int plan(const struct frame_options *frame_options,
-                struct convert *convert)
+static int plan(const struct convert_options *options, struct convert *convert)
 {
     const struct frame_info *info = frame_get_info(convert->frame);
     struct file_params old = { .chunk = frame_chunk_params(info),
                                .chunksize = info->chunksize };
-    char clash[OPTION_CLASH_LEN];
     int r = 0;
 
     convert->params = old;
     convert->sparse = info->sparse;
-    convert->force = frame_options->force;
+    convert->force = options->frame.force;
+    r = plan_shapes(options, convert);
+    if (r < 0 || convert->params.array)
+        return r;
     r = read_block(convert);
     if (r < 0)
         return r;
-    if (!frame_options_apply(frame_options, &convert->params,
-                             &convert->sparse)) {
-        option_clash(&convert->params, clash);
-        log_error("%s: %s", convert->path, clash);
-        return -EINVAL;
-    }
+    if (!frame_options_apply(&options->frame, &convert->params,
+                             &convert->sparse))
+        return report_clash(convert, -EINVAL);
     convert->encode = convert->params.chunksize != old.chunksize ||
                       !are_alike(&convert->params.chunk, &old.chunk);
-    if (convert->encode && params_await_shape(&convert->params)) {
-        option_clash(&convert->params, clash);
-        log_error("%s: %s", convert->path, clash);
-        return -EINVAL;
-    }
+    if (convert->encode && params_await_shape(&convert->params))
+        return report_clash(convert, -EINVAL);
     if (convert->params.chunksize != old.chunksize ||
         convert->params.chunk.blocksize != old.chunk.blocksize ||
         convert->params.chunk.typesize != old.chunk.typesize)
@@ -136,14 +204,38 @@ static int encode_frame(struct convert *convert, struct store *store)
     return r;
 }
 
-static int write_out(struct convert *convert)
+static int make_array(void *context, struct store *store)
 {
-    bool remote = remote_is(convert->path);
+    const struct convert *convert = context;
+    const struct rechunk rechunk = {
+        .path = convert->path,
+        .file = convert->file,
+        .frame = convert->frame,
+        .out = convert->out,
+        .params = &convert->params,
+    };
+
+    return rechunk_write(&rechunk, store);
+}
+
+/* Write the frame to its store. */
+static int write_frame(struct convert *convert, struct store *store)
+{
     const struct copy copy = {
         .frame = convert->frame,
         .path = convert->path,
         .out = convert->out,
     };
+
+    if (convert->params.array)
+        return copy_made(convert->out, make_array, convert, store);
+    return convert->encode ? encode_frame(convert, store)
+                           : copy_frame(&copy, store);
+}
+
+static int write_out(struct convert *convert)
+{
+    bool remote = remote_is(convert->path);
     struct output *output;
     struct stat like;
     int r = remote ? 0 : source_stat(convert->path, &like);
@@ -153,8 +245,7 @@ static int write_out(struct convert *convert)
     r = output_open(convert->out, convert->sparse, convert->force, &output);
     if (r < 0)
         return r;
-    r = convert->encode ? encode_frame(convert, output_store(output))
-                        : copy_frame(&copy, output_store(output));
+    r = write_frame(convert, output_store(output));
     if (r == 0)
         r = output_publish(output, remote ? NULL : &like);
     output_close(output);
@@ -177,15 +268,17 @@ static int open_file(struct file_context *context, struct convert *convert)
     return r;
 }
 
-static int convert_frame(const struct frame_options *frame_options,
+static int convert_frame(const struct convert_options *options,
                          struct convert *convert)
 {
-    struct file_options options = file_default_options;
+    struct file_options file_options = file_default_options;
     struct file_context *context;
     int r;
 
-    options.nthreads = threads_get();
-    r = file_context_new(&options, &context);
+    file_options.nthreads = threads_get();
+    if (may_reshape(options))
+        file_options.view = FILE_VIEW_ARRAY;
+    r = file_context_new(&file_options, &context);
     if (r < 0) {
         log_error("cannot start: %s", strerror(-r));
         return r;
@@ -193,7 +286,7 @@ static int convert_frame(const struct frame_options *frame_options,
     r = open_file(context, convert);
     if (r == 0) {
         convert->frame = file_frame_get(convert->file);
-        r = plan(frame_options, convert);
+        r = plan(options, convert);
         if (r == 0)
             r = write_out(convert);
         file_frame_put(convert->file, convert->frame);
@@ -211,16 +304,16 @@ static int convert_one(void *context, const char *path, const char *out)
 }
 
 static int convert_tree(const struct verb *verb,
-                        struct frame_options *frame_options,
+                        struct convert_options *options,
                         const struct convert *convert)
 {
     const struct tree_copy copy = {
         .from = convert->path,
         .to = convert->out,
         .frames = true,
-        .force = frame_options->force,
+        .force = options->frame.force,
         .make = convert_one,
-        .context = frame_options,
+        .context = options,
     };
 
     if (convert->frame_offset > 0 || remote_is(convert->path) ||
@@ -236,12 +329,13 @@ static int run(const struct verb *verb, int argc, char **argv)
 {
     static const struct option options[] = {
         FRAME_OPTIONS_ROWS,
+        ARRAY_PARTS_ROWS,
         { "frame-offset", required_argument, NULL, ARGS_FRAME_OFFSET },
         { "recursive", no_argument, NULL, ARGS_RECURSIVE },
         ARGS_ROWS,
     };
     static const char *const names[] = { "FRAME", "OUT" };
-    struct frame_options frame_options = { 0 };
+    struct convert_options given = { .parts = { .chunks = NULL } };
     struct convert convert = { 0 };
     bool recursive = false;
     char **args;
@@ -253,8 +347,8 @@ static int run(const struct verb *verb, int argc, char **argv)
             recursive = true;
         else if (option == ARGS_FRAME_OFFSET)
             convert.frame_offset = args_size(verb, optarg);
-        else
-            frame_options_take(verb, option, &frame_options);
+        else if (!array_parts_take(option, &given.parts))
+            frame_options_take(verb, option, &given.frame);
     args = args_take(verb, argc, argv, 2, names);
     convert.path = args[0];
     convert.out = args[1];
@@ -262,9 +356,9 @@ static int run(const struct verb *verb, int argc, char **argv)
         return EXIT_FAILURE;
 
     if (recursive)
-        return convert_tree(verb, &frame_options, &convert);
+        return convert_tree(verb, &given, &convert);
     interrupt_catch();
-    r = convert_frame(&frame_options, &convert);
+    r = convert_frame(&given, &convert);
     interrupt_die();
     return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
@@ -274,7 +368,7 @@ const struct verb verb_convert = {
     .args = "[-r] [OPTION...] FRAME OUT|-",
     .summary = "Copy a frame in another layout or compression",
     .help =
-        "Options:\n" FRAME_OPTIONS_HELP
+        "Options:\n" FRAME_OPTIONS_HELP ARRAY_PARTS_HELP
         "  --recursive, -r   FRAME and OUT are trees\n" ARGS_COMMON_HELP "\n"
         "What no option says is as in FRAME.  Chunks are copied as they "
         "are if only the\n"
@@ -282,7 +376,8 @@ const struct verb verb_convert = {
         "kept.\n\n"
         "Example:\n"
         "  b2frame convert --layout sparse run7.b2frame run7.d\n"
-        "  b2frame convert -r --codec zstd --clevel 3 runs smaller\n",
+        "  b2frame convert -r --codec zstd --clevel 3 runs smaller\n"
+        "  b2frame convert --chunks 1,512,512 series.b2nd images.b2nd\n",
     .run = run,
     .urls = true,
 };

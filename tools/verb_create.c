@@ -64,53 +64,30 @@ static int write_frame(struct create *create, struct feed *feed,
     return r;
 }
 
-/* Copy the frame in a store, which was just made. */
-static int copy_array(const struct create *create, struct store *from,
-                      struct store *to)
+/* An array to be made, and its input. */
+struct making {
+    const struct create *create;
+    struct input *input;
+};
+
+static int make_array(void *context, struct store *store)
 {
-    struct copy copy = { .path = create->path, .out = create->path };
-    struct fault fault = FAULT_NONE;
-    int r = frame_open(from, 0, &copy.frame, &fault);
+    const struct making *making = context;
 
-    if (r < 0) {
-        source_report(create->path, r, &fault);
-        return r;
-    }
-    r = copy_frame(&copy, to);
-    frame_close(copy.frame);
-    return r;
-}
-
-/* Write an array.  A frame on a server has its name from the first commit on, so
-   make the array here first. */
-static int write_array(const struct create *create, struct input *input,
-                       struct store *store)
-{
-    struct output *scratch;
-    int r;
-
-    if (!remote_is(create->path))
-        return new_array_write(&create->params, input, store, create->path);
-    r = output_open_scratch(&scratch);
-    if (r < 0)
-        return r;
-    r = new_array_write(&create->params, input, output_store(scratch),
-                        create->path);
-    if (r == 0)
-        r = copy_array(create, output_store(scratch), store);
-    output_close(scratch);
-    return r;
+    return new_array_write(&making->create->params, making->input, store,
+                           making->create->path);
 }
 
 static int create_output(struct create *create, struct input *input)
 {
+    struct making making = { create, input };
     struct output *output;
     int r = output_open(create->path, create->sparse, create->force, &output);
 
     if (r < 0)
         return r;
     if (create->params.array)
-        r = write_array(create, input, output_store(output));
+        r = copy_made(create->path, make_array, &making, output_store(output));
     else
         r = write_frame(create, &input->feed, output_store(output));
     if (r == 0)

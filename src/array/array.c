@@ -133,6 +133,25 @@ int array_read(struct frame *frame, struct array **out, struct fault *fault)
     return r;
 }
 
+ssize_t array_read_content(struct frame *frame, const char **name,
+                           uint8_t **content, struct fault *fault)
+{
+    struct metalayer_list list;
+    const struct metalayer *layer;
+    bool caterva;
+    ssize_t len = metalayer_list_read_fixed(frame, &list, fault);
+
+    if (len < 0)
+        return len;
+    layer = array_meta_find(&list, &caterva);
+    len = layer ? metalayer_read(frame, layer, ARRAY_LAYER_MAX, content, fault)
+                : fault_set(fault, -ENODATA, 0, NULL);
+    metalayer_list_free(&list);
+    if (len >= 0)
+        *name = caterva ? ARRAY_LAYER_CATERVA : ARRAY_LAYER_B2ND;
+    return len;
+}
+
 bool array_is_layer(const char *name)
 {
     return strcmp(name, ARRAY_LAYER_B2ND) == 0 ||

@@ -56,6 +56,22 @@ int array_encode(const struct layout_shape *shape, const char *dtype,
    array_parse() has accepted. */
 void array_set_items(uint8_t *content, const uint64_t *items, unsigned ndim);
 
+/* Change the extents of its chunks and blocks likewise.  Returns 0, or -ENOTSUP
+   for the oldest kind, which has no extents of blocks. */
+int array_set_parts(uint8_t *content, const struct layout_shape *shape);
+
+/*
+ * Read the content of the metalayer that makes a frame an array.
+ *
+ *  name     receives the name of the metalayer
+ *  content  receives its bytes, which the caller frees
+ *
+ * Returns their number, -ENODATA if the frame is not an array, or an error of
+ * metalayer_read().
+ */
+ssize_t array_read_content(struct frame *frame, const char **name,
+                           uint8_t **content, struct fault *fault);
+
 /*
  * Read and parse the metalayer that makes a frame an array.
  *

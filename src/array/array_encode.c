@@ -72,3 +72,25 @@ void array_set_items(uint8_t *content, const uint64_t *items, unsigned ndim)
     for (unsigned i = 0; i < ndim; i++, at += 1 + sizeof(*items))
         store_be64(at + 1, items[i]);
 }
+
+/* Change the extents in a list, and return the end of the list. */
+static uint8_t *set_extents(uint8_t *list, const uint32_t *extents,
+                            unsigned ndim)
+{
+    uint8_t *at = list + 1;
+
+    for (unsigned i = 0; i < ndim; i++, at += 1 + sizeof(*extents))
+        store_be32(at + 1, extents[i]);
+    return at;
+}
+
+int array_set_parts(uint8_t *content, const struct layout_shape *shape)
+{
+    uint8_t *at = content + 4 + shape->ndim * (1 + sizeof(*shape->items));
+
+    if (content[0] == ARRAY_PARTS_OLDEST)
+        return -ENOTSUP;
+    at = set_extents(at, shape->chunk, shape->ndim);
+    set_extents(at, shape->block, shape->ndim);
+    return 0;
+}

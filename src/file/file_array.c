@@ -145,30 +145,18 @@ static int run_resize(struct frame_writer *writer,
 static int commit_resize(struct file *file, struct resize *resize,
                          struct frame *frame, struct fault *fault)
 {
-    struct metalayer_list list;
-    const struct metalayer *layer;
-    bool caterva;
-    ssize_t len;
-    int r = metalayer_list_read_fixed(frame, &list, fault);
+    ssize_t len =
+        array_read_content(frame, &resize->layer, &resize->content, fault);
+    int r;
 
-    if (r < 0)
-        return r;
-    layer = array_meta_find(&list, &caterva);
-    len = layer ? metalayer_read(frame, layer, ARRAY_LAYER_MAX,
-                                 &resize->content, fault)
-                : fault_set(fault, -ESTALE, 0, NULL);
-    r = len < 0 ? (int)len : 0;
-    if (r == 0) {
-        array_set_items(resize->content, resize->shape->items,
-                        resize->shape->ndim);
-        resize->layer = layer->name;
-        resize->len = (size_t)len;
-        r = file_region_clear(file, resize->shape->items, fault);
-    }
+    if (len < 0)
+        return len == -ENODATA ? fault_set(fault, -ESTALE, 0, NULL) : (int)len;
+    resize->len = (size_t)len;
+    array_set_items(resize->content, resize->shape->items, resize->shape->ndim);
+    r = file_region_clear(file, resize->shape->items, fault);
     if (r == 0)
         r = file_run_edit(file, &resize->edit, fault);
     free(resize->content);
-    metalayer_list_free(&list);
     return r;
 }
 

@@ -21,6 +21,31 @@ static int set_sizes(struct frame_params *params,
     return 0;
 }
 
+/* Make the content of the metalayer of an array. */
+static int make_layer(const struct file_array *array, const char **name,
+                      uint8_t **content, size_t *len, struct fault *fault)
+{
+    ssize_t n;
+    int r;
+
+    if (!array->like) {
+        *name = ARRAY_LAYER_B2ND;
+        r = array_encode(&array->shape, array->dtype, content, len);
+        return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+    }
+    n = array_read_content(array->like, name, content, fault);
+    if (n < 0)
+        return (int)n;
+    *len = (size_t)n;
+    r = array_set_parts(*content, &array->shape);
+    if (r < 0) {
+        free(*content);
+        return fault_set(fault, r, 0,
+                         "an array of this kind can have no blocks");
+    }
+    return 0;
+}
+
 /* Add the metalayer of an array to a new frame, and chunks for all its
    items. */
 static int fill_array(struct frame_writer *writer,
@@ -28,14 +53,15 @@ static int fill_array(struct frame_writer *writer,
                       const struct layout *layout, struct fault *fault)
 {
     uint64_t chunksize = (uint64_t)layout->chunk_nitems * layout->itemsize;
+    const char *name;
     uint8_t *content;
     size_t len;
-    int r = array_encode(&array->shape, array->dtype, &content, &len);
+    int r = make_layer(array, &name, &content, &len, fault);
 
-    if (r == 0) {
-        r = frame_writer_set_metalayer(writer, ARRAY_LAYER_B2ND, content, len);
-        free(content);
-    }
+    if (r < 0)
+        return r;
+    r = frame_writer_set_metalayer(writer, name, content, len);
+    free(content);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     return frame_writer_resize(writer, layout->nchunks * chunksize, fault);
@@ -57,7 +83,8 @@ static int create_array(struct store *store, const struct file_params *params,
         r = set_sizes(&first, &block, &layout);
     if (r < 0)
         return fault_set(fault, r == -EBADMSG ? -EINVAL : r, 0, fault->what);
-    r = frame_writer_new(store, &first, &writer, fault);
+    r = frame_writer_new_like(store, params->array->like, &first, &writer,
+                              fault);
     if (r < 0)
         return r;
     r = fill_array(writer, params->array, &layout, fault);

@@ -13,6 +13,10 @@
 struct file_array {
     struct layout_shape shape;
     const char *dtype; /* as NumPy prints it; NULL if it is not known */
+
+    /* NULL; or an array with the same items and dtype, whose metalayers the new
+       one gets. */
+    struct frame *like;
 };
 
 /* Parameters of a new frame. */

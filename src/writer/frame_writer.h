@@ -129,6 +129,7 @@ int frame_writer_set_params(struct frame_writer *writer,
 /*
  * Begin a new frame with the metalayers of another one.
  *
+ *  like    NULL: without metalayers; `params` is not NULL then
  *  params  NULL: use those of the other frame, even if this build cannot encode
  *          chunks with them, because the caller may copy its chunks.  Else
  *          the new frame does not get the keys of the chunks, because these

@@ -38,6 +38,8 @@ def prepare():
         write(name, content[:CHUNK])
     for name in ('run7.b2frame', 'measurements.b2frame', 'log.b2frame'):
         frame(name, content, '--chunksize', str(CHUNK))
+    frame('series.b2nd', content[:4 << 16], '--shape', '4,256,256', '--dtype',
+          '|u1')
     subprocess.run('(head -c 4096 /dev/zero; cat run7.b2frame) >archive.bin',
                    shell=True, check=True)
     os.mkdir('runs')

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TOOLS_ARRAY_COPY_H
+#define TOOLS_ARRAY_COPY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "array/layout.h"
+#include "array/region.h"
+#include "file/file.h"
+
+/* Copying the items of an array to one with other chunks, or from another order
+   of items, a box of whole new chunks at a time. */
+
+/* Where the items come from. */
+struct array_source {
+    /* Read the items of a box to memory with its strides.  Returns 0 or a
+       negative errno, which was reported. */
+    int (*read)(struct array_source *source, const struct region *box,
+                uint8_t *memory);
+
+    /* Number of items along each dimension that are read together, because
+       reading them apart costs as much each time. */
+    uint64_t grain[ARRAY_NDIM_MAX];
+
+    bool fortran; /* the first dimension varies fastest, in the source and in
+                     memory; else the last */
+};
+
+/* Make a context for the file of the new array, which has memory for a few of
+   its chunks.  Returns 0 or a negative errno, which was reported. */
+int array_copy_context(const struct file_params *params,
+                       struct file_context **out);
+
+/*
+ * Copy all items to a new array, in which all items are zeros, and sync it.
+ * Shows the progress.  Takes memory for one new chunk, or 64 MiB if that is more;
+ * and the caches.
+ *
+ *  file   shows the new array in C order
+ *  shape  of the new array
+ *  path   of its frame, to report errors
+ *
+ * Returns 0 or a negative errno, which was reported; -EINTR if the user has
+ * interrupted the program.
+ */
+int array_copy(struct array_source *source, struct file *file,
+               const struct layout_shape *shape, uint32_t itemsize,
+               const char *path);
+
+#endif
