@@ -55,7 +55,9 @@ static void print_help(void)
            "  --lock     lock frames against other programs, as with "
            "BLOSC_LOCKING=1\n"
            "  -o OPTION,...  after the verb: for frames behind URLs, as for "
-           "framefs\n"
+           "framefs;\n"
+           "             sums=off reads frames without a look at their "
+           "checksums\n"
            "\nExample:\n"
            "  b2frame info measurements.b2frame\n");
 }

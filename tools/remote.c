@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "frame/frame_remote.h"
+#include "source.h"
 
 enum {
     GIVEN_MAX = 64
@@ -112,6 +113,8 @@ static int set_option(struct net_options *options, char *word)
     if (!value)
         return net_options_set(options, word, "");
     *value = '\0';
+    if (strcmp(word, "sums") == 0)
+        return source_set_sums(value + 1);
     return net_options_set(options, word, value + 1);
 }
 

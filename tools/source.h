@@ -7,6 +7,7 @@
 
 #include "base/fault.h"
 #include "frame/frame.h"
+#include "state/file_options.h"
 #include "store/store.h"
 
 /*
@@ -22,6 +23,21 @@
  */
 int source_open(const char *path, uint64_t frame_offset, unsigned flags,
                 struct store **out);
+
+/*
+ * Set whether frames that are read are compared with their sums.
+ *
+ *  value  off, read or on, as for -o sums
+ *
+ * Returns 0 or -EINVAL.  Called before there are threads.
+ */
+int source_set_sums(const char *value);
+enum file_sums source_sums(void);
+
+/* Open the frame in a store for reading, and compare it with its sums unless the
+   user does not want that.  Errors as frame_open(). */
+int source_read_frame(struct store *store, uint64_t frame_offset,
+                      struct frame **out, struct fault *fault);
 
 /* Open a frame that a user named, for reading.  Returns 0 or a negative errno,
    which was reported. */

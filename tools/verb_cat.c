@@ -187,6 +187,7 @@ static int run(const struct verb *verb, int argc, char **argv)
 
     file_options.cache_size = cache_size;
     file_options.nthreads = threads_get();
+    file_options.sums = source_sums();
     r = file_context_new(&file_options, &context);
     if (r < 0) {
         log_error("cannot start: %s", strerror(-r));

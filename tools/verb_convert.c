@@ -276,6 +276,7 @@ static int convert_frame(const struct convert_options *options,
     int r;
 
     file_options.nthreads = threads_get();
+    file_options.sums = source_sums();
     if (may_reshape(options))
         file_options.view = FILE_VIEW_ARRAY;
     r = file_context_new(&file_options, &context);

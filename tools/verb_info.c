@@ -200,6 +200,22 @@ static void print_array(struct frame *frame)
     array_free(array);
 }
 
+static void print_sums(struct frame *frame)
+{
+    struct fault fault = FAULT_NONE;
+    struct frame_sums_count count;
+    int r = frame_count_sums(frame, &count, &fault);
+
+    print_label("sums");
+    if (r < 0)
+        print_fault(r, &fault);
+    else if (!count.in_force)
+        printf("none\n");
+    else
+        printf("in force, of %" PRIu64 " of %" PRIu64 " stored chunks\n",
+               count.nsummed, count.nstored);
+}
+
 static void print_layer(struct frame *frame, const struct metalayer *layer)
 {
     struct fault fault = FAULT_NONE;
@@ -292,6 +308,7 @@ static void print_text(struct frame *frame, const struct info *info)
     print_geometry(frame_get_info(frame));
     print_defaults(frame_get_info(frame));
     print_array(frame);
+    print_sums(frame);
     print_layers(frame);
     if (info->chunks)
         print_chunks(frame);
@@ -299,7 +316,8 @@ static void print_text(struct frame *frame, const struct info *info)
 
 static int print_json(struct frame *frame, const struct info *info)
 {
-    unsigned parts = INFO_CONTENT | (info->chunks ? INFO_CHUNKS : 0);
+    unsigned parts =
+        INFO_CONTENT | INFO_SUMS | (info->chunks ? INFO_CHUNKS : 0);
     int r = info_write(frame, parts, stdout);
 
     putchar('\n');
@@ -322,7 +340,7 @@ static void print_path(const char *path)
     puts(text);
 }
 
-static void print_sums(uint64_t nbytes, uint64_t stored)
+static void print_totals(uint64_t nbytes, uint64_t stored)
 {
     printf("%14" PRIu64 " %14" PRIu64 " %7.2f  ", nbytes, stored,
            (double)nbytes / (double)(stored > 0 ? stored : 1));
@@ -332,7 +350,7 @@ static void print_row(struct frame *frame, const struct info *info)
 {
     const struct frame_info *frame_info = frame_get_info(frame);
 
-    print_sums(frame_info->nbytes, stored_size(frame_info));
+    print_totals(frame_info->nbytes, stored_size(frame_info));
     printf("%9" PRIu64 "  %-7s %u  ", frame_info->nchunks,
            codec_name(frame_info->codec), frame_info->clevel);
     print_path(info->path);
@@ -405,7 +423,7 @@ static long info_all(struct info *info, const struct tree *frames)
     if (info->table && info->json) {
         puts("]");
     } else if (info->table) {
-        print_sums(info->nbytes, info->stored);
+        print_totals(info->nbytes, info->stored);
         printf("%9s  %-9s  %zu frames\n", "", "", frames->n);
     }
     return nfailed + frames->nfailed;

@@ -131,7 +131,7 @@ static int verify_store(struct verify *verify, struct store *store)
     struct frame *frame;
     int r;
 
-    r = frame_open(store, verify->frame_offset, &frame, &fault);
+    r = source_read_frame(store, verify->frame_offset, &frame, &fault);
     store_close(store);
     if (r < 0)
         return report_open(verify, r, &fault);
@@ -147,15 +147,19 @@ static int verify_store(struct verify *verify, struct store *store)
     return r;
 }
 
-static void print_good(const struct verify *verify)
+/* Sum up a frame: whether it is good, and what its sums say. */
+static void print_result(const struct verify *verify, bool good)
 {
     const struct verify_counts *counts = &verify->counts;
 
-    if (verify->only_sums)
+    if (good && (verify->only_sums || counts->nsummed > 0))
         printf("%s: ok, %" PRIu64 " of %" PRIu64 " blocks have sums\n",
                verify->name, counts->nsummed, counts->nblocks);
-    else
+    else if (good)
         printf("%s: ok\n", verify->name);
+    else if (counts->nsummed > 0)
+        printf("%s: %" PRIu64 " of %" PRIu64 " blocks match their sums\n",
+               verify->name, counts->nright, counts->nsummed);
 }
 
 /* Verify one frame and print its faults.  Returns whether it is good. */
@@ -173,8 +177,8 @@ static bool verify_path(struct verify *verify, const char *path)
         source_report(path, r, &FAULT_NONE);
     else
         r = verify_store(verify, store);
-    if (r == 0 && verify->nfaults == 0 && !verify->quiet && !verify->json)
-        print_good(verify);
+    if (r == 0 && !verify->quiet && !verify->json)
+        print_result(verify, verify->nfaults == 0);
     return r == 0 && verify->nfaults == 0;
 }
 
@@ -187,9 +191,10 @@ static bool verify_path_json(struct verify *verify, const char *path)
     path_json_print(path);
     printf(", \"faults\": [");
     good = verify_path(verify, path);
-    printf("], \"blocks\": %" PRIu64 ", \"summed\": %" PRIu64 ", \"ok\": %s}",
+    printf("], \"blocks\": %" PRIu64 ", \"summed\": %" PRIu64
+           ", \"right\": %" PRIu64 ", \"ok\": %s}",
            verify->counts.nblocks, verify->counts.nsummed,
-           good ? "true" : "false");
+           verify->counts.nright, good ? "true" : "false");
     return good;
 }
 

@@ -334,6 +334,23 @@ static int add_chunk(struct json_object *object,
            add_filters(object, header->filters, header->filters_meta);
 }
 
+/* Tell how many chunks have sums. */
+static int add_sums(struct json_object *object, struct frame *frame)
+{
+    struct json_object *member = json_object_new_object();
+    struct frame_sums_count count = { 0 };
+    struct fault fault = FAULT_NONE;
+    int error = frame_count_sums(frame, &count, &fault);
+    int r = add(object, "sums", member);
+
+    if (r == 0 && error < 0)
+        return add_error(member, error, &fault);
+    return r < 0 ? r
+                 : add_flag(member, "in_force", count.in_force) |
+                       add_number(member, "stored", count.nstored) |
+                       add_number(member, "summed", count.nsummed);
+}
+
 /* Print an object without the last `cut` characters of its text. */
 static int write_object(struct json_object *object, size_t cut, FILE *out)
 {
@@ -407,6 +424,8 @@ int info_write(struct frame *frame, unsigned parts, FILE *out)
     r = add_geometry(object, info) | add_defaults(object, info) |
         add_array(object, frame) |
         add_layers(object, frame, parts & INFO_CONTENT);
+    if (r == 0 && parts & INFO_SUMS)
+        r = add_sums(object, frame);
     if (r == 0)
         r = write_object(object, chunks ? 1 : 0, out);
     if (r == 0 && chunks)

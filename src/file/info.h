@@ -13,6 +13,8 @@ struct frame;
 enum info_parts {
     INFO_CONTENT = 1 << 0, /* content of metalayers, in hexadecimal */
     INFO_CHUNKS = 1 << 1,  /* a table of all chunks */
+    INFO_SUMS = 1 << 2,    /* how many chunks have sums; this reads the whole
+                              index */
 };
 
 /*

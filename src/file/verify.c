@@ -33,6 +33,7 @@ struct worker {
     struct chunk_decoder *decoder;
     uint64_t chunk_no; /* guarded by verify->lock */
     uint64_t place;    /* place of the chunk decoded last */
+    uint64_t nright;   /* blocks that match their sums */
 
     /* The faults of the current chunk.  There are at most as many as it has
        blocks, whose starts are in the frame. */
@@ -154,6 +155,8 @@ static int decode_run(struct worker *worker, const struct frame_chunk *chunk,
 
     if (r < 0 && run->n == 1)
         note(worker, r, &fault);
+    if (chunk->summed)
+        worker->nright += r == 0 ? run->n : 0;
     if (r == 0 || run->n == 1)
         return r;
 
@@ -398,6 +401,8 @@ int verify_frame(struct frame *frame, const struct verify_options *options,
     r = new_workers(&verify, nthreads ? nthreads : (unsigned)get_nprocs());
     if (r == 0)
         r = run_workers(&verify);
+    for (unsigned i = 0; i < verify.nworkers && verify.workers; i++)
+        verify.counts.nright += verify.workers[i].nright;
     free_workers(&verify);
     *counts = verify.counts;
     return r;

@@ -28,10 +28,11 @@ struct verify_options {
                           nothing; chunks without sums are only opened */
 };
 
-/* Number of blocks of all stored chunks, and of those that have sums. */
+/* What was seen of blocks of stored chunks. */
 struct verify_counts {
     uint64_t nblocks;
-    uint64_t nsummed;
+    uint64_t nsummed; /* blocks that have sums */
+    uint64_t nright;  /* of these, blocks that match them */
 };
 
 /*

@@ -250,6 +250,18 @@ struct frame_entry {
 int frame_get_entry(struct frame *frame, uint64_t chunk_no,
                     struct frame_entry *out, struct fault *fault);
 
+/* Sums of a frame, which framefs stores with what it writes. */
+struct frame_sums_count {
+    bool in_force;    /* chunks that have sums must match them */
+    uint64_t nstored; /* chunks that are not special */
+    uint64_t nsummed; /* of these, chunks that have sums */
+};
+
+/* Count the chunks that have sums.  This reads the whole index.  Errors as
+   frame_get_entry(). */
+int frame_count_sums(struct frame *frame, struct frame_sums_count *out,
+                     struct fault *fault);
+
 /* A chunk of a frame with everything that is needed to decode it.  Constant;
    any number of threads may use it. */
 struct frame_chunk {

@@ -132,6 +132,49 @@ bool frame_chunk_has_sums(const struct frame *frame,
            frame_sums_have(frame->sums, frame_place_no(frame, entry));
 }
 
+/* Count the chunk of an entry. */
+static int count_entry(const struct frame *frame, uint64_t chunk_no,
+                       int64_t raw, struct frame_sums_count *count,
+                       struct fault *fault)
+{
+    struct frame_entry entry;
+    int r = frame_parse_entry(frame, chunk_no, raw, &entry, fault);
+
+    if (r < 0)
+        return r;
+    count->nstored += !entry.special;
+    count->nsummed += frame_chunk_has_sums(frame, &entry);
+    return 0;
+}
+
+int frame_count_sums(struct frame *frame, struct frame_sums_count *out,
+                     struct fault *fault)
+{
+    struct frame_sums_count count = {
+        .in_force = frame->sums && !frame->unchecked,
+    };
+    uint64_t end = frame->info.nchunks;
+    int64_t raw[ENTRY_BATCH];
+
+    for (uint64_t i = 0; i < end;) {
+        struct frame_entry ignored;
+        uint64_t n = frame_special_run(frame, i, &ignored);
+        int r = 0;
+
+        if (n == 0) {
+            n = end - i < ENTRY_BATCH ? end - i : ENTRY_BATCH;
+            r = frame_read_raw(frame, i, (size_t)n, raw, fault);
+            for (size_t k = 0; k < n && r == 0; k++)
+                r = count_entry(frame, i + k, raw[k], &count, fault);
+        }
+        if (r < 0)
+            return r;
+        i += n;
+    }
+    *out = count;
+    return 0;
+}
+
 uint64_t frame_special_run(struct frame *frame, uint64_t first,
                            struct frame_entry *out)
 {

@@ -511,7 +511,7 @@ def b2frame_reads_what_is_in_stores():
             said = harness.run(B2FRAME, 'cat', '%s/%s' % (store, name)).stdout
             check(said == DATA, '%s in %s' % (name, kind))
         said = sh('%s verify -r %s' % (B2FRAME, store))
-        check(said.count(': ok\n') == len(names), said)
+        check(said.count(': ok') == len(names), said)
         for verb in ('cat', 'info', 'verify', 'map'):
             done = harness.run(B2FRAME, verb, store + '/none')
             check(done.returncode == 1 and done.stderr.count(b'\n') == 1, done)

@@ -66,7 +66,7 @@ def reading_verbs(path, data):
     told = json.loads(run([B2FRAME, 'info', '--json', path]).stdout)
     check(told['nbytes'] == len(data) + 4, told)
     check(run([B2FRAME, 'cat', path]).stdout == data + b'more', 'cat')
-    check(run([B2FRAME, 'verify', path]).stdout.endswith(b': ok\n'), 'verify')
+    check(b': ok' in run([B2FRAME, 'verify', path]).stdout, 'verify')
     check(b'4 chunks' in run([B2FRAME, 'map', path]).stdout, 'map')
     mount = os.path.dirname(path)
     write(os.path.join(mount, 'inner'), read('src/a.b2frame')

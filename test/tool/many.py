@@ -51,11 +51,11 @@ def frames_below_a_directory_are_found():
                     r'tree/sub/new\x0aline\xff.b2frame'], names)
     check(all(item['ok'] for item in told), told)
     check(told[-1].get('escaped') is True, told[-1])
-    check(run('verify', '-r', 'tree/')[0].count(': ok\n') == 5, 'a slash')
-    check(run('verify', 'tree/sparse', '-r', 'tree/sub')[0].count(': ok\n') ==
+    check(run('verify', '-r', 'tree/')[0].count(': ok') == 5, 'a slash')
+    check(run('verify', 'tree/sparse', '-r', 'tree/sub')[0].count(': ok') ==
           3, 'frames beside trees')
     os.chdir('tree')
-    check(run('verify', '-r', '.')[0].count(': ok\n') == 5, 'here')
+    check(run('verify', '-r', '.')[0].count(': ok') == 5, 'here')
 
 
 def a_damaged_frame_does_not_hide_the_others():
@@ -63,7 +63,7 @@ def a_damaged_frame_does_not_hide_the_others():
     write('tree/sub/broken.b2frame', read('tree/a.b2frame')[:-1000])
     write('tree/none.b2frame', b'')
     said, messages = run('verify', '-r', 'tree', status=1)
-    check(said.count(': ok\n') == 5, said)
+    check(said.count(': ok') == 5, said)
     check('tree/none.b2frame: ' in said and 'broken.b2frame: ' in said, said)
     check(not messages, messages)
     said, messages = run('info', '-r', 'tree', status=1)
@@ -99,7 +99,7 @@ def no_link_is_followed():
     os.symlink('../../tree/sparse/chunks.b2frame', 'tree/false/chunks.b2frame')
     check(run('verify', '-r', 'tree')[0].count('\n') == 5, 'others are found')
     os.symlink('tree', 'link')
-    check(run('verify', '-r', 'link')[0].count(': ok\n') == 5,
+    check(run('verify', '-r', 'link')[0].count(': ok') == 5,
           'a link that the user names is one')
 
 
@@ -122,7 +122,7 @@ def all_are_compacted():
     before = os.path.getsize('tree/changed')
     run('compact', '--threads', '3', '-r', 'tree')
     check(os.path.getsize('tree/changed') < before, 'is as large')
-    check(run('verify', '-r', 'tree')[0].count(': ok\n') == 6, 'damaged')
+    check(run('verify', '-r', 'tree')[0].count(': ok') == 6, 'damaged')
 
 
 def order_does_not_depend_on_threads():
@@ -138,7 +138,7 @@ def order_does_not_depend_on_threads():
 def deep_trees_are_read():
     os.makedirs('tree/' + 'd/' * 300)
     frame('tree/' + 'd/' * 300 + 'x.b2frame', b'x')
-    check(run('verify', '-r', 'tree')[0].count(': ok\n') == 1, 'not found')
+    check(run('verify', '-r', 'tree')[0].count(': ok') == 1, 'not found')
 
 
 def a_full_standard_output_ends_the_work():
@@ -160,7 +160,7 @@ def many_directories_may_be_given():
     for name in names:
         os.mkdir(name)
     frame('d199/a', b'x')
-    check(run('verify', '-r', *names)[0] == 'd199/a: ok\n', 'not found')
+    check(run('verify', '-r', *names)[0].startswith('d199/a: ok'), 'not found')
 
 
 def an_interrupt_ends_all_processes():

@@ -17,6 +17,7 @@ import shutil
 import struct
 
 import corpus
+import scene
 from scene import LAYOUTS, TOOL, b2frame, check, harness, main, noise, read, \
     write
 
@@ -179,6 +180,31 @@ def a_chunk_in_the_place_of_another_is_seen():
         check(not look('a', content, 'another chunk'), 'it is not seen')
 
 
+def sums_are_counted_and_ignored_on_request():
+    content = noise(50000)
+    b2frame('create', '--chunksize', '10000', '--blocksize', '5000', '--clevel',
+            '0', write('content', content), 'a')
+    check(scene.info('a')['sums'] ==
+          {'in_force': True, 'stored': 5, 'summed': 5}, scene.info('a'))
+    check(b'5 of 5 stored' in b2frame('info', 'a'), 'info')
+    check(b2frame('verify', 'a') == b'a: ok, 10 of 10 blocks have sums\n', 'verify')
+    at = os.path.getsize('a') // 2
+    with patched('a', at, bytes([read('a', at, 1)[0] ^ 1])):
+        said = harness.run(TOOL, 'verify', 'a').stdout.decode().splitlines()
+        check(len(said) == 2 and
+              said[1] == 'a: 9 of 10 blocks match their sums', said)
+        check(verified('a', status=1)['right'] == 9, 'JSON')
+        wrong = b2frame('cat', '-o', 'sums=off', 'a')
+        check(sum(a != b for a, b in zip(wrong, content)) == 1, 'cat')
+        b2frame('convert', '-o', 'sums=off', 'a', 'b')
+        check(b2frame('cat', 'b') == wrong, 'convert')
+        check(verified('a', '-o', 'sums=off')['summed'] == 0, 'verify')
+        check(not scene.info('a', '-o', 'sums=off')['sums']['in_force'], 'info')
+    content = mixed('c')
+    found = scene.info('c')['sums']
+    check(found['in_force'] and found['summed'] == 2 < found['stored'], found)
+
+
 def repair_saves_no_damaged_block():
     content = noise(50000)
     for options in (('--layout', 'sparse'), ('--clevel', '0')):
@@ -247,13 +273,13 @@ def a_flipped_bit_of_a_guard_loses_nothing():
     content = mixed('mixed')
     name, start, end = guarded('mixed')
     check(end - start > 24 + 16 + 8 + 16, 'there are no ranges and groups')
-    for bit in range(8 * start, 8 * end, 7):
+    for bit in range(8 * start, 8 * end, 13):
         byte = read(name, bit // 8, 1)[0] ^ 1 << bit % 8
         with patched(name, bit // 8, bytes([byte])):
             is_readable_in_spite('mixed', content, 'bit %d' % bit)
 
 
-main(a_flipped_bit_is_seen, an_overwritten_block_is_seen,
+main(sums_are_counted_and_ignored_on_request, a_flipped_bit_is_seen, an_overwritten_block_is_seen,
      sums_alone_find_damage, frames_of_others_get_sums_on_request,
      a_chunk_in_the_place_of_another_is_seen, repair_saves_no_damaged_block,
      a_lost_guard_loses_nothing, a_flipped_bit_of_a_guard_loses_nothing)
