@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -130,6 +131,34 @@ ssize_t input_read(struct input *input, void *buf, size_t len)
         return n;
     input->off += (size_t)n;
     return (ssize_t)done + n;
+}
+
+int input_refuse_size(const struct input *input, bool fewer, uint64_t wanted)
+{
+    log_error("%s: has %s bytes than the %" PRIu64 " of the array", input->name,
+              fewer ? "fewer" : "more", wanted);
+    return -EINVAL;
+}
+
+int input_check_size(const struct input *input, uint64_t size)
+{
+    uint64_t known = known_size(input);
+
+    return known == size ? 0 : input_refuse_size(input, known < size, size);
+}
+
+int input_read_at(const struct input *input, void *buf, size_t len,
+                  uint64_t off)
+{
+    struct input later = *input;
+    ssize_t n;
+
+    later.off += off;
+    n = read_fully(&later, buf, len);
+    if (n < 0 || (size_t)n == len)
+        return n < 0 ? (int)n : 0;
+    log_error("%s: has become shorter", input->name);
+    return -EINVAL;
 }
 
 /* Find the next byte that lies in no hole, or the end of the file. */

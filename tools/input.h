@@ -20,6 +20,7 @@ struct input {
     struct store_object *object; /* in place of `fd` */
     struct stat stat;
     bool seekable;   /* a regular file, which can be read at any offset */
+    bool fortran;    /* it has the items of an array in Fortran order */
     uint64_t off;    /* of the next byte in the file; for a pipe, it only
                         counts */
     uint8_t *ahead;  /* bytes to return before that one, or NULL */
@@ -45,6 +46,19 @@ ssize_t input_peek(const struct input *input, void *buf, size_t len);
 
 /* Read bytes: `len` of them, or fewer only at the end. */
 ssize_t input_read(struct input *input, void *buf, size_t len);
+
+/* Read bytes that start `off` bytes behind the next one.  The input can be read at
+   any offset.  Returns 0; -EINVAL if it ends before. */
+int input_read_at(const struct input *input, void *buf, size_t len,
+                  uint64_t off);
+
+/* Check that an input that can be read at any offset has so many bytes from the
+   next one on.  Returns 0 or -EINVAL. */
+int input_check_size(const struct input *input, uint64_t size);
+
+/* Report that the input has fewer or more bytes than the `wanted` ones of an
+   array.  Returns -EINVAL. */
+int input_refuse_size(const struct input *input, bool fewer, uint64_t wanted);
 
 /* Make the input return these bytes before those of the file.  It takes
    ownership of them; they are from malloc().  Called at most once. */

@@ -3,15 +3,16 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "array/dtype.h"
 #include "array/npy.h"
+#include "array_copy.h"
 #include "array_parts.h"
 #include "base/log.h"
 #include "confine.h"
+#include "fortran.h"
 #include "interrupt.h"
 #include "progress.h"
 #include "source.h"
@@ -89,9 +90,7 @@ static int refuse_npy(const struct input *input, int error)
 {
     const char *what = "not a .npy file as NumPy writes it, or of objects";
 
-    if (error == -ENOTSUP)
-        what = "its items are in Fortran order";
-    else if (error == -ENOMEM)
+    if (error == -ENOMEM)
         what = strerror(ENOMEM);
     log_error("%s: %s", input->name, what);
     return error;
@@ -121,6 +120,7 @@ static int read_header(struct input *input, size_t len,
     array->shape = npy.shape;
     array->dtype = npy.dtype;
     params->chunk.typesize = npy.itemsize;
+    input->fortran = npy.fortran;
     return 0;
 }
 
@@ -223,9 +223,7 @@ static int copy(struct input *input, struct file *file, const char *path)
         return r < 0 ? r : (int)n;
     if (done == size)
         return 0;
-    log_error("%s: has %s bytes than the %" PRIu64 " of the array", input->name,
-              done < size ? "fewer" : "more", size);
-    return -EINVAL;
+    return input_refuse_size(input, done < size, size);
 }
 
 /* Choose a cache size that holds SLABS rows of chunks, because a scan of the
@@ -248,34 +246,58 @@ static size_t cache_size(const struct file_params *params)
     return (size_t)size;
 }
 
-int new_array_write(const struct file_params *params, struct input *input,
-                    struct store *store, const char *path)
+/* Make the context for a new array. */
+static int make_context(const struct file_params *params, bool fortran,
+                        struct file_context **out)
 {
     struct file_options options = file_default_options;
-    struct fault fault = FAULT_NONE;
-    struct file_context *context;
-    struct file *file;
     int r;
 
+    if (fortran)
+        return array_copy_context(params, out);
     options.view = FILE_VIEW_ARRAY;
     options.commit = 0;
     options.cache_size = cache_size(params);
     options.nthreads = threads_get();
-    r = file_context_new(&options, &context);
-    if (r < 0) {
+    r = file_context_new(&options, out);
+    if (r < 0)
         log_error("cannot start: %s", strerror(-r));
+    return r;
+}
+
+/* Copy the input and sync the file. */
+static int fill(const struct file_params *params, struct input *input,
+                struct file *file, const char *path)
+{
+    struct fault fault = FAULT_NONE;
+    int r;
+
+    if (input->fortran)
+        return fortran_copy(input, file, params, path);
+    r = copy(input, file, path);
+    if (r < 0)
         return r;
-    }
+    r = file_sync(file, &fault);
+    if (r < 0)
+        source_report(path, r, &fault);
+    return r;
+}
+
+int new_array_write(const struct file_params *params, struct input *input,
+                    struct store *store, const char *path)
+{
+    struct fault fault = FAULT_NONE;
+    struct file_context *context;
+    struct file *file;
+    int r = make_context(params, input->fortran, &context);
+
+    if (r < 0)
+        return r;
     r = file_create(context, store, params, &file, &fault);
     if (r < 0) {
         source_report(path, r, &fault);
     } else {
-        r = copy(input, file, path);
-        if (r == 0) {
-            r = file_sync(file, &fault);
-            if (r < 0)
-                source_report(path, r, &fault);
-        }
+        r = fill(params, input, file, path);
         file_close(file);
     }
     file_context_free(context);

@@ -2,6 +2,7 @@
 #ifndef ARRAY_NPY_H
 #define ARRAY_NPY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,7 @@ struct npy {
     struct layout_shape shape; /* no chunks and blocks */
     char *dtype;               /* as in the metalayer of an array */
     uint32_t itemsize;
+    bool fortran; /* the first dimension of several varies fastest */
 };
 
 /*
@@ -43,10 +45,9 @@ struct npy {
  *
  *  header, len  the whole header
  *
- * Returns 0, -ENOMEM, -ENOTSUP if the items are in Fortran order, or -EINVAL:
- * the header is not as NumPy writes it, dtype_parse() rejects the items, the
- * items have no bytes or are arrays themselves, or there are more than 16
- * dimensions.
+ * Returns 0, -ENOMEM, or -EINVAL: the header is not as NumPy writes it,
+ * dtype_parse() rejects the items, the items have no bytes or are arrays
+ * themselves, or there are more than 16 dimensions.
  */
 int npy_parse(const uint8_t *header, size_t len, struct npy *out);
 

@@ -80,16 +80,15 @@ static int read_shape(struct literal *from, struct layout_shape *shape)
     return from->failed ? -EINVAL : 0;
 }
 
-/* Accept Fortran order only for less than two dimensions, because it is the
-   same as C order there. */
-static int check_order(const struct literal *order,
-                       const struct layout_shape *shape)
+/* Fortran order of less than two dimensions is the same as C order. */
+static int read_order(const struct literal *order, struct npy *npy)
 {
-    if (strncmp(order->at, "False", strlen("False")) == 0)
-        return 0;
-    if (strncmp(order->at, "True", strlen("True")) != 0)
+    bool fortran = strncmp(order->at, "True", strlen("True")) == 0;
+
+    if (!fortran && strncmp(order->at, "False", strlen("False")) != 0)
         return -EINVAL;
-    return shape->ndim > 1 ? -ENOTSUP : 0;
+    npy->fortran = fortran && npy->shape.ndim > 1;
+    return 0;
 }
 
 static int read_dtype(const struct values *values, struct npy *npy)
@@ -126,7 +125,7 @@ static int parse(const char *text, struct npy *npy)
         return -EINVAL;
     r = read_shape(&values.shape, &npy->shape);
     if (r == 0)
-        r = check_order(&values.order, &npy->shape);
+        r = read_order(&values.order, npy);
     return r == 0 ? read_dtype(&values, npy) : r;
 }
 

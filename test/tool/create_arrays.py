@@ -103,6 +103,53 @@ def npy_files_become_arrays():
         check(b2frame('cat', '--npy', path).stdout.endswith(items), path)
 
 
+def fortran_order_becomes_c_order():
+    pick = random.Random(8)
+    for number, (shape, words) in enumerate([
+            ([50, 60], ['--chunks', '20,25', '--blocks', '7,25']),
+            ([5, 6, 7], []), ([1, 9], []), ([9, 1], []), ([0, 3], []),
+            ([3, 4, 2, 5], ['--chunks', '1,4,2,2']),
+            ([2000, 1500], ['--chunksize', '64K']),
+            ([700, 3, 2], ['--chunks', '700,1,1'])]):
+        size = 2
+        for extent in shape:
+            size *= extent
+        items = pick.randbytes(size)
+        with open('f.npy', 'wb') as out:
+            out.write(npy("{'descr': '<i2', 'fortran_order': True, 'shape': "
+                          '(%s), }' % ', '.join(map(str, shape)), items))
+        path = 'f%d.b2nd' % number
+        b2frame('create', *words, 'f.npy', path)
+        check_array(path, transposed(items, 2, shape), shape, '<i2')
+    # The input is read from where a shell has left it.
+    with open('f.npy', 'rb') as file:
+        file.seek(0)
+        subprocess.run([TOOL, 'create', '-', 'g.b2nd'], stdin=file, check=True,
+                       timeout=120)
+    check(b2frame('cat', 'g.b2nd').stdout ==
+          transposed(items, 2, shape), 'standard input')
+    for change, said in [(lambda b: b[:-1], b'fewer'),
+                         (lambda b: b + b'x', b'more')]:
+        with open('bad.npy', 'wb') as out:
+            out.write(change(open('f.npy', 'rb').read()))
+        done = b2frame('create', 'bad.npy', 'bad.b2nd', status=1)
+        check(said in done.stderr, done.stderr.decode())
+        check(not os.path.exists('bad.b2nd'), 'something is left')
+
+
+def transposed(items, itemsize, shape):
+    """Return items in C order that are in Fortran order."""
+    if not items:
+        return items
+    strides = [itemsize]
+    for extent in shape[:-1]:
+        strides.append(strides[-1] * extent)
+    rows = [0]
+    for extent, stride in zip(shape, strides):
+        rows = [row + i * stride for row in rows for i in range(extent)]
+    return b''.join(items[at:at + itemsize] for at in rows)
+
+
 def check_oracle(path, items):
     """Let another program read the items, if it is there."""
     if not oracle.is_here():
@@ -214,7 +261,7 @@ def wrong_arrays_are_refused():
                        status=1)
         check(done.stderr.count(b'\n') == 1, done.stderr.decode())
     with open('f.npy', 'wb') as out:
-        out.write(npy("{'descr': '<i4', 'fortran_order': True, "
+        out.write(npy("{'descr': '<i4', 'fortran_order': 1, "
                       "'shape': (5, 5), }", items))
     b2frame('create', 'f.npy', 'bad.b2nd', status=1)
     # The header tells the dtype, too, and would have to be compared.
@@ -224,5 +271,6 @@ def wrong_arrays_are_refused():
 
 
 main(bytes_become_an_array, shapes_are_chosen, npy_files_become_arrays,
+     fortran_order_becomes_c_order,
      cells_are_written_with_shape, means_lose_digits, zfp_loses_digits,
      cells_without_a_shape_are_refused, wrong_arrays_are_refused)
