@@ -15,7 +15,7 @@ enum {
 
 size_t frame_sums_guard_len(const struct frame_sums *sums)
 {
-    return FRAME_GUARD_RUNS_OFF + sums->nruns * FRAME_GUARD_RUN_LEN +
+    return FRAME_GUARD_RUNS_OFF + sums->unsummed.n * FRAME_GUARD_RUN_LEN +
            sums->ngroups * FRAME_GUARD_SIZES_LEN + sums->index_len;
 }
 
@@ -24,11 +24,13 @@ void frame_sums_encode(const struct frame_sums *sums, uint8_t *guard)
     uint8_t *at = guard + FRAME_GUARD_RUNS_OFF;
 
     memcpy(guard, FRAME_GUARD_MAGIC, FRAME_GUARD_MAGIC_LEN);
-    store_le64(guard + FRAME_GUARD_COUNT_OFF, sums->nruns);
+    store_le64(guard + FRAME_GUARD_COUNT_OFF, sums->unsummed.n);
     store_le64(guard + FRAME_GUARD_NGROUPS_OFF, sums->ngroups);
-    for (size_t i = 0; i < sums->nruns; i++, at += FRAME_GUARD_RUN_LEN) {
-        store_le64(at, sums->runs[i].off);
-        store_le64(at + sizeof(uint64_t), sums->runs[i].len);
+    for (size_t i = 0; i < sums->unsummed.n; i++, at += FRAME_GUARD_RUN_LEN) {
+        const struct range *range = &sums->unsummed.list[i];
+
+        store_le64(at, range->first);
+        store_le64(at + sizeof(uint64_t), range->end - range->first);
     }
     if (sums->ngroups > 0)
         memcpy(at, sums->sizes, sums->ngroups * FRAME_GUARD_SIZES_LEN);
@@ -53,20 +55,19 @@ bool frame_sums_check_sizes(const struct frame_sums *sums, uint64_t group_no,
                frame_sums_of_sizes(nbytes, n);
 }
 
-/* Read the runs; each must lie behind the one before. */
-static int parse_runs(struct frame_sums *sums, const uint8_t *at)
+/* Read `n` ranges; each must lie behind the one before, with a gap. */
+static int parse_ranges(struct ranges *ranges, size_t n, const uint8_t *at)
 {
-    uint64_t end = 0;
+    if (ranges_reserve(ranges, n) < 0)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++, at += FRAME_GUARD_RUN_LEN) {
+        uint64_t first = load_le64(at);
+        uint64_t len = load_le64(at + sizeof(uint64_t));
 
-    for (size_t i = 0; i < sums->nruns; i++, at += FRAME_GUARD_RUN_LEN) {
-        struct frame_run run = { load_le64(at),
-                                 load_le64(at + sizeof(uint64_t)) };
-
-        if (run.len == 0 || run.off > UINT64_MAX - run.len ||
-            (i > 0 && run.off <= end))
+        if (len == 0 || first > UINT64_MAX - len ||
+            (i > 0 && first <= ranges->list[i - 1].end))
             return -EBADMSG;
-        end = run.off + run.len;
-        sums->runs[i] = run;
+        ranges_add(ranges, first, first + len);
     }
     return 0;
 }
@@ -82,23 +83,23 @@ static uint8_t *copy(const uint8_t *bytes, size_t len)
 }
 
 /* Read what follows the counts of a guard that is as long as these say. */
-static int parse_parts(struct frame_sums *sums, const uint8_t *at)
+static int parse_parts(struct frame_sums *sums, size_t nranges,
+                       const uint8_t *at)
 {
     size_t sizes_len = sums->ngroups * FRAME_GUARD_SIZES_LEN;
-    const uint8_t *sizes = at + sums->nruns * FRAME_GUARD_RUN_LEN;
+    const uint8_t *sizes = at + nranges * FRAME_GUARD_RUN_LEN;
 
-    sums->runs = calloc(sums->nruns + 1, sizeof(sums->runs[0]));
     sums->sizes = copy(sizes, sizes_len);
     sums->index = copy(sizes + sizes_len, sums->index_len);
-    if (!sums->runs || !sums->sizes || !sums->index)
+    if (!sums->sizes || !sums->index)
         return -ENOMEM;
-    return parse_runs(sums, at);
+    return parse_ranges(&sums->unsummed, nranges, at);
 }
 
 int frame_sums_parse(const uint8_t *guard, size_t len, struct frame_sums **out)
 {
     struct frame_sums *sums;
-    uint64_t nruns;
+    uint64_t nranges;
     uint64_t ngroups;
     size_t rest;
     int r;
@@ -107,20 +108,19 @@ int frame_sums_parse(const uint8_t *guard, size_t len, struct frame_sums **out)
         memcmp(guard, FRAME_GUARD_MAGIC, FRAME_GUARD_MAGIC_LEN) != 0)
         return -EBADMSG;
     rest = len - FRAME_GUARD_RUNS_OFF;
-    nruns = load_le64(guard + FRAME_GUARD_COUNT_OFF);
+    nranges = load_le64(guard + FRAME_GUARD_COUNT_OFF);
     ngroups = load_le64(guard + FRAME_GUARD_NGROUPS_OFF);
-    if (nruns > rest / FRAME_GUARD_RUN_LEN)
+    if (nranges > rest / FRAME_GUARD_RUN_LEN)
         return -EBADMSG;
-    rest -= (size_t)nruns * FRAME_GUARD_RUN_LEN;
+    rest -= (size_t)nranges * FRAME_GUARD_RUN_LEN;
     if (ngroups > rest / FRAME_GUARD_SIZES_LEN)
         return -EBADMSG;
     sums = calloc(1, sizeof(*sums));
     if (!sums)
         return -ENOMEM;
-    sums->nruns = (size_t)nruns;
     sums->ngroups = (size_t)ngroups;
     sums->index_len = rest - (size_t)ngroups * FRAME_GUARD_SIZES_LEN;
-    r = parse_parts(sums, guard + FRAME_GUARD_RUNS_OFF);
+    r = parse_parts(sums, (size_t)nranges, guard + FRAME_GUARD_RUNS_OFF);
     if (r < 0)
         frame_sums_free(sums);
     else
@@ -156,7 +156,7 @@ void frame_sums_free(struct frame_sums *sums)
 {
     if (!sums)
         return;
-    free(sums->runs);
+    ranges_fini(&sums->unsummed);
     free(sums->sizes);
     free(sums->index);
     free(sums);
@@ -164,19 +164,7 @@ void frame_sums_free(struct frame_sums *sums)
 
 bool frame_sums_have(const struct frame_sums *sums, uint64_t place)
 {
-    size_t low = 0;
-    size_t high = sums->nruns;
-
-    /* Find the first run that ends behind the place. */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (sums->runs[middle].off + sums->runs[middle].len <= place)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low == sums->nruns || sums->runs[low].off > place;
+    return !ranges_have(&sums->unsummed, place);
 }
 
 /* The fields of the header that place and size the chunks. */

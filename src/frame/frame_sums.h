@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/ranges.h"
 #include "frame/frame.h"
 #include "frame/frame_format.h"
 
@@ -19,16 +20,10 @@
  * Format: framefs-format(7), "Sums".
  */
 
-/* Chunks without sums, by their places: offsets as in the index, or ids. */
-struct frame_run {
-    uint64_t off;
-    uint64_t len;
-};
-
 /* A guard that is in force.  Constant. */
 struct frame_sums {
-    struct frame_run *runs; /* sorted; they do not touch */
-    size_t nruns;
+    struct ranges unsummed; /* places of chunks without sums: offsets as in the
+                               index, or ids */
     uint8_t
         *sizes; /* if chunks differ in size, a sum of the sizes of each group
                        of FRAME_GUARD_GROUP chunks */

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "state/ranges.h"
+#include "base/ranges.h"
 
 /*
  * The bytes of a file that are lost.

@@ -12,7 +12,7 @@
 #include "state/file_options.h"
 #include "state/file_state.h"
 #include "state/gate.h"
-#include "state/ranges.h"
+#include "base/ranges.h"
 #include "writer/frame_writer.h"
 
 struct flusher;

@@ -10,7 +10,7 @@
 #include "base/list.h"
 #include "chunk/chunk_params.h"
 #include "frame/frame.h"
-#include "state/ranges.h"
+#include "base/ranges.h"
 #include "store/store.h"
 
 /* A frame as flat bytes.  Any number of threads may use one. */

@@ -60,8 +60,7 @@ int frame_commit_add_guard(struct frame_commit *commit, size_t len,
 {
     const struct frame_writer *writer = commit->writer;
     struct frame_sums sums = {
-        .runs = commit->places->runs,
-        .nruns = commit->places->nruns,
+        .unsummed = commit->places->unsummed,
     };
     struct chunk_header header;
     struct fault ignored;

@@ -43,7 +43,7 @@ size_t frame_writer_footprint(const struct frame_writer *writer)
     return chunk_table_footprint(writer->chunks) +
            frame_alloc_footprint(writer->alloc) +
            (size_t)writer->keys.capacity * 2 * sizeof(*writer->keys.keys) +
-           writer->places.capacity * sizeof(writer->places.runs[0]) +
+           writer->places.unsummed.capacity * sizeof(struct range) +
            (writer->pending_free.capacity + writer->unsynced.capacity) *
                sizeof(writer->pending_free.extents[0]);
 }

@@ -9,13 +9,11 @@
 /* The places of the chunks of a frame that have no sums; all others have.  What
    is free may count as either.  Not safe for threads. */
 struct sum_places {
-    struct frame_run *runs; /* sorted; they do not touch */
-    size_t nruns;
-    size_t capacity;
+    struct ranges unsummed;
 };
 
-/* No more runs are kept than these; chunks that would need more count as having
-   no sums. */
+/* No more ranges are kept than these.  If there would be more, the closest two
+   become one, and chunks between them count as having no sums. */
 enum {
     SUM_PLACES_MAX = 1 << 16
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
 
-#include "state/ranges.h"
+#include "base/ranges.h"
 #include "suite.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef STATE_RANGES_H
-#define STATE_RANGES_H
+#ifndef BASE_RANGES_H
+#define BASE_RANGES_H
 
 #include <stdbool.h>
 #include <stddef.h>

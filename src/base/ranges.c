@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "state/ranges.h"
+#include "base/ranges.h"
 
 #include <errno.h>
 #include <stdlib.h>
