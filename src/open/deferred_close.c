@@ -11,7 +11,9 @@ enum {
     NTHREADS = 8,
     DELAY_NS = 100 * 1000 * 1000,
     NANOSECONDS = 1000 * 1000 * 1000,
-    NWAITING_CALM = 64, /* if more wait, all are closed without delay */
+    NWAITING_HURRY = 64, /* if more wait, all are closed without delay, until
+                            only NWAITING_CALM are left */
+    NWAITING_CALM = 16,
     NWAITING_MAX =
         1024, /* if more wait, deferred_close_put() closes the file itself */
 };
@@ -270,11 +272,13 @@ static void run(struct pool_task *task)
     bool over;
 
     pthread_mutex_lock(&fs->nodes.lock);
-    while (!deferred->stopping && deferred->nwaiting <= NWAITING_CALM &&
+    while (!deferred->stopping && !deferred->hurrying &&
            !is_past(&open->closing.due))
         pthread_cond_timedwait(&deferred->hurry, &fs->nodes.lock,
                                &open->closing.due);
     deferred->nwaiting--;
+    if (deferred->nwaiting <= NWAITING_CALM)
+        deferred->hurrying = false;
     open->closing.waiting = false;
     over = open->closing.over;
     /* If a program holds the file open, a later deferred_close_put() handles
@@ -341,8 +345,10 @@ static enum put_result put_locked(struct fs *fs, struct open_file *open)
     closing->fs = fs;
     closing->waiting = true;
     deferred->nwaiting++;
-    if (deferred->nwaiting > NWAITING_CALM)
+    if (deferred->nwaiting > NWAITING_HURRY && !deferred->hurrying) {
+        deferred->hurrying = true;
         pthread_cond_broadcast(&deferred->hurry);
+    }
     return QUEUED;
 }
 

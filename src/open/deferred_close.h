@@ -34,6 +34,7 @@ struct open_file;
 struct deferred_close {
     struct pool *pool; /* constant until it stops; NULL: read-only */
     size_t nwaiting;
+    bool hurrying; /* too many files wait */
     bool stopping;
     pthread_cond_t hurry;  /* no file is to wait any longer */
     pthread_cond_t closed; /* a file was closed for good, or stays open */
