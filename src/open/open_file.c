@@ -354,13 +354,35 @@ static void set_mtime(const struct backing_place *place, enum entry_kind kind,
     backing_unpin(&object);
 }
 
+/* Does the file at a place have this time of modification? */
+static bool has_mtime(const struct backing_place *place, enum entry_kind kind,
+                      const struct timespec *mtime)
+{
+    struct stat st;
+
+    return backing_stat(place, kind, &st) == 0 &&
+           st.st_mtim.tv_sec == mtime->tv_sec &&
+           st.st_mtim.tv_nsec == mtime->tv_nsec;
+}
+
+/* Set the time of modification of the stored file. */
+static void store_mtime(struct open_file *open,
+                        const struct open_version *version,
+                        const struct backing_place *place,
+                        const struct timespec times[2])
+{
+    bool newest = open_file_is_newest(open, place);
+
+    set_mtime(place, open->node->id.kind, version, times);
+    if (newest)
+        open_file_note_touch(open, place);
+}
+
 void open_file_apply_mtime(struct fs *fs, struct open_file *open,
                            const struct open_version *version)
 {
-    enum entry_kind kind = open->node->id.kind;
     struct timespec times[2] = { { .tv_nsec = UTIME_OMIT } };
     struct backing_place place;
-    bool newest;
     bool set;
 
     pthread_mutex_lock(&open->lock);
@@ -369,9 +391,24 @@ void open_file_apply_mtime(struct fs *fs, struct open_file *open,
     pthread_mutex_unlock(&open->lock);
     if (!set || fs_place(fs, open->node, &place) < 0)
         return;
-    newest = open_file_is_newest(open, &place);
-    set_mtime(&place, kind, version, times);
-    if (newest)
-        open_file_note_touch(open, &place);
+    if (!has_mtime(&place, open->node->id.kind, &times[1]))
+        store_mtime(open, version, &place, times);
     backing_close(&place);
+}
+
+bool open_file_defer_mtime(struct fs *fs, struct open_file *open,
+                           const struct timespec *mtime)
+{
+    struct open_version *version = open_file_version(open);
+    bool dirty = version && version->file && version->writable &&
+                 !file_is_clean(version->file);
+
+    if (dirty) {
+        open_file_set_mtime(open, mtime);
+        /* The commit may be over by now, and have missed the time. */
+        if (file_is_clean(version->file))
+            open_file_apply_mtime(fs, open, version);
+    }
+    open_version_put(version);
+    return dirty;
 }

@@ -140,6 +140,11 @@ static int set_pinned(struct fs *fs, struct node *node, struct open_file *open,
     return r;
 }
 
+static bool sets_only_mtime(const struct change *change)
+{
+    return change->set == (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_CTIME);
+}
+
 /*
  * Would this only undo the time of modification of a file that other programs
  * have changed?  After a rename, a link or a chmod, the kernel sets the times
@@ -148,22 +153,21 @@ static int set_pinned(struct fs *fs, struct node *node, struct open_file *open,
 static bool is_undoing(struct fs *fs, struct node *node,
                        const struct change *change)
 {
-    return fs->writeback &&
-           change->set == (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_CTIME) &&
+    return fs->writeback && sets_only_mtime(change) &&
            open_file_is_kernel_mtime(fs, node, &change->st->st_mtim);
 }
 
-static int apply(struct fs *fs, struct node *node, const struct change *change)
+/* Set attributes of a stored file. */
+static int apply_stored(struct fs *fs, struct node *node,
+                        struct open_file *open, const struct change *change)
 {
     struct backing_place place;
-    struct open_file *open;
     bool newest;
     bool known;
     int r = fs_place(fs, node, &place);
 
     if (r < 0)
         return r;
-    open = open_file_find(fs, node);
     newest = open_file_is_newest(open, &place);
     known = !open && open_file_check_known(fs, node, &place);
     if (newest || known || !is_undoing(fs, node, change))
@@ -175,6 +179,18 @@ static int apply(struct fs *fs, struct node *node, const struct change *change)
     backing_close(&place);
     if (known)
         open_file_note_content(fs, node, NULL);
+    return r;
+}
+
+static int apply(struct fs *fs, struct node *node, const struct change *change)
+{
+    struct open_file *open = open_file_find(fs, node);
+    int r = 0;
+
+    /* The kernel sends the time of the last write before it closes a file. */
+    if (!open || change->as_program || !sets_only_mtime(change) ||
+        !open_file_defer_mtime(fs, open, &change->st->st_mtim))
+        r = apply_stored(fs, node, open, change);
     open_file_put(fs, open);
     return r;
 }

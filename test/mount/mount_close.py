@@ -25,6 +25,11 @@ def ncommits(mount):
     return stats['written']['commits']
 
 
+def index_of(layout):
+    """Return the path of the file whose times are those of frame a."""
+    return 'src/a.b2frame' + ('/chunks.b2frame' if layout == 'sparse' else '')
+
+
 def close_in_child(fd):
     """Close a descriptor that a child process has inherited."""
     pid = os.fork()
@@ -93,10 +98,25 @@ def close_commits_later_if_so_mounted(layout):
 
 
 @layouts
+def the_time_of_the_last_write_is_the_frames_after_close(layout):
+    path = index_of(layout)
+    with mounted(layout) as mount:
+        for mode in 'wb', 'ab':
+            with open(mount / 'a', mode, buffering=0) as file:
+                file.write(DATA)
+                time = os.fstat(file.fileno()).st_mtime_ns
+                while True:
+                    write('later', b'')
+                    if os.stat('later').st_mtime_ns > time:
+                        break
+            check(os.stat(path).st_mtime_ns == time, 'time under SOURCE')
+            check(os.stat(mount / 'a').st_mtime_ns == time, 'time that shows')
+    check(os.stat(path).st_mtime_ns == time, 'time in the end')
+
+
+@layouts
 def a_time_that_was_set_is_the_frames_after_close(layout):
-    path = 'src/a.b2frame'
-    if layout == 'sparse':
-        path += '/chunks.b2frame'
+    path = index_of(layout)
     with mounted(layout) as mount:
         with open(mount / 'a', 'wb', buffering=0) as file:
             file.write(DATA)
@@ -114,4 +134,5 @@ main(what_is_closed_is_in_the_frame,
      what_is_closed_outlives_the_daemon,
      close_of_one_of_many_descriptors_commits_once,
      close_commits_later_if_so_mounted,
+     the_time_of_the_last_write_is_the_frames_after_close,
      a_time_that_was_set_is_the_frames_after_close)
