@@ -90,6 +90,8 @@ static ssize_t read_object(const struct input *input, uint8_t *buf, size_t len,
 static ssize_t read_some(const struct input *input, uint8_t *buf, size_t len,
                          uint64_t off)
 {
+    if (input->end > 0 && len > input->end - off)
+        len = (size_t)(input->end - off);
     if (input->object)
         return read_object(input, buf, len, off);
     return input->seekable ? pread(input->fd, buf, len, (off_t)off)
@@ -321,6 +323,23 @@ static int open_file(const char *path, struct input *out)
     input.feed.total = known_size(&input);
     *out = input;
     return 0;
+}
+
+struct input input_of_part(const char *name, int fd, const struct stat *like,
+                           const struct file_range *part)
+{
+    struct input input = {
+        .feed = { .read = read_or_skip, .sample = sample, .total = part->len },
+        .name = name,
+        .fd = fd,
+        .stat = *like,
+        .seekable = true,
+        .off = part->off,
+        .end = part->off + part->len,
+    };
+
+    input.stat.st_size = (off_t)input.end;
+    return input;
 }
 
 int input_open(const char *path, struct input *out)

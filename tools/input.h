@@ -23,6 +23,7 @@ struct input {
     bool fortran;    /* it has the items of an array in Fortran order */
     uint64_t off;    /* of the next byte in the file; for a pipe, it only
                         counts */
+    uint64_t end;    /* of a part of a file; 0: the file's own */
     uint8_t *ahead;  /* bytes to return before that one, or NULL */
     size_t ahead_at; /* index of the next byte in `ahead` */
     size_t nahead;   /* number of bytes in `ahead` */
@@ -35,6 +36,16 @@ struct input {
    standard input open. */
 int input_open(const char *path, struct input *out);
 void input_close(struct input *input);
+
+/*
+ * Make an input of a part of a file.
+ *
+ *  name  for messages
+ *  fd    can be read at any offset; becomes the input's
+ *  like  owner, permissions and times for what is made from the input
+ */
+struct input input_of_part(const char *name, int fd, const struct stat *like,
+                           const struct file_range *part);
 
 /* The owner, permissions and times for a file that is made from the input; NULL
    if the input is not a regular file. */

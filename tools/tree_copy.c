@@ -67,16 +67,20 @@ static int path_in_new(const struct work *work, const struct tree_entry *entry,
     return len < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-/* Is the frame made already? */
-static bool is_made(const char *path, const char *out)
+bool tree_copy_is_made(const struct stat *from, const char *out)
 {
-    struct stat st;
     struct stat old;
 
     return source_stat_quietly(out, &old) == 0 &&
-           source_stat_quietly(path, &st) == 0 &&
-           old.st_mtim.tv_sec == st.st_mtim.tv_sec &&
-           old.st_mtim.tv_nsec == st.st_mtim.tv_nsec;
+           old.st_mtim.tv_sec == from->st_mtim.tv_sec &&
+           old.st_mtim.tv_nsec == from->st_mtim.tv_nsec;
+}
+
+static bool is_made(const char *path, const char *out)
+{
+    struct stat st;
+
+    return source_stat_quietly(path, &st) == 0 && tree_copy_is_made(&st, out);
 }
 
 /* Make a directory that only its owner can use until everything is in it; or

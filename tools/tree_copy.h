@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 /*
  * A tree of frames to be made from another tree.  It gets the directories and
@@ -25,6 +26,10 @@ struct tree_copy {
     int (*make)(void *context, const char *path, const char *out);
     void *context;
 };
+
+/* Is a frame there already that was made from a file, as its time of
+   modification tells? */
+bool tree_copy_is_made(const struct stat *from, const char *out);
 
 /*
  * Make the tree.  A frame that is there already counts as made if it has the

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "args.h"
 #include "base/log.h"
+#include "confine.h"
 #include "copy.h"
 #include "frame_options.h"
 #include "input.h"
 #include "interrupt.h"
 #include "new_array.h"
+#include "npz.h"
 #include "output.h"
 #include "remote.h"
 #include "source.h"
@@ -24,6 +31,7 @@ struct create {
     struct new_array new_array;
     bool sparse;
     bool force;
+    bool arrays; /* make nothing but arrays */
 };
 
 static int commit(const struct create *create, struct frame_writer *writer)
@@ -109,23 +117,32 @@ static int check(const struct create *create)
     return r;
 }
 
-static int create_frame(struct create *create)
+/* Make the frame, and close the input. */
+static int create_from(struct create *create, struct input *input)
 {
     struct file_array array;
+    int r = new_array_find(&create->new_array, input, &create->params, &array);
+
+    if (r == 0) {
+        r = check(create);
+        if (r == 0 && create->arrays && !array.dtype) {
+            log_error("%s: is not a .npy file", input->name);
+            r = -EINVAL;
+        }
+        if (r == 0)
+            r = create_output(create, input);
+        new_array_free(&array);
+    }
+    input_close(input);
+    return r;
+}
+
+static int create_frame(struct create *create)
+{
     struct input input;
     int r = input_open(create->input, &input);
 
-    if (r < 0)
-        return r;
-    r = new_array_find(&create->new_array, &input, &create->params, &array);
-    if (r == 0) {
-        r = check(create);
-        if (r == 0)
-            r = create_output(create, &input);
-        new_array_free(&array);
-    }
-    input_close(&input);
-    return r;
+    return r < 0 ? r : create_from(create, &input);
 }
 
 #define NPY_SUFFIX   ".npy"
@@ -161,6 +178,143 @@ static int create_one(void *context, const char *path, const char *out)
     return create_frame(&create);
 }
 
+/* Make the directory that a frame is to be in, and those above it that are in
+   the new tree, whose path has `top` bytes. */
+static int make_parents(char *path, size_t top)
+{
+    for (char *at = path + top + 1; (at = strchr(at, '/')); at++) {
+        const char *name;
+        int parent;
+        int r = 0;
+
+        *at = '\0';
+        parent = confine_open_parent(path, &name);
+        if (parent < 0)
+            r = parent;
+        else if (mkdirat(parent, name, 0777) < 0 && errno != EEXIST)
+            r = -errno;
+        if (parent >= 0)
+            close(parent);
+        if (r < 0)
+            source_report(path, r, &FAULT_NONE);
+        *at = '/';
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* Make the name of a frame durable, which create_from() does not do in a
+   tree. */
+static int sync_parent(const char *path)
+{
+    const char *name;
+    int fd = confine_open_parent(path, &name);
+    int r = fd < 0 ? fd : fsync(fd) < 0 && errno != EINVAL ? -errno : 0;
+
+    if (fd >= 0)
+        close(fd);
+    if (r < 0)
+        source_report(path, r, &FAULT_NONE);
+    return r;
+}
+
+/* Make an array from a member of an archive. */
+static int create_member(const struct create *archive, const struct npz *npz,
+                         size_t i)
+{
+    struct create create = *archive;
+    const char *name = npz_name(npz, i);
+    size_t len = strlen(name);
+    char from[PATH_MAX];
+    char out[PATH_MAX];
+    struct input input;
+    int r = 0;
+
+    if (ends_in(name, NPY_SUFFIX))
+        len -= strlen(NPY_SUFFIX);
+    if (snprintf(from, sizeof(from), "%s/%s", archive->input, name) >=
+            PATH_MAX ||
+        snprintf(out, sizeof(out), "%s/%.*s" ARRAY_SUFFIX, archive->path,
+                 (int)len, name) >= PATH_MAX) {
+        source_report(name, -ENAMETOOLONG, &FAULT_NONE);
+        return -ENAMETOOLONG;
+    }
+    if (!create.force && tree_copy_is_made(npz_stat(npz), out))
+        return 0;
+    create.path = out;
+    r = make_parents(out, strlen(archive->path));
+    if (r == 0)
+        r = npz_open_member(npz, i, from, &input);
+    if (r == 0)
+        r = create_from(&create, &input);
+    return r < 0 ? r : sync_parent(out);
+}
+
+/* Make and open the directory for the arrays of an archive. */
+static int open_directory(const char *path)
+{
+    int r = mkdir(path, 0777) < 0 && errno != EEXIST ? -errno : 0;
+    int fd = r < 0 ? r : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (r == 0)
+        r = fd < 0 ? -errno : confine_to(path, fd);
+    if (r < 0)
+        source_report(path, r, &FAULT_NONE);
+    return r;
+}
+
+/* Make an array of each member of an archive. */
+static int create_archived(const struct create *create)
+{
+    struct npz *npz;
+    int failed = 0;
+    int r = npz_open(create->input, &npz);
+
+    if (r < 0)
+        return r;
+    r = open_directory(create->path);
+    for (size_t i = 0; r == 0 && i < npz_nmembers(npz); i++) {
+        int error = create_member(create, npz, i);
+
+        if (error == -EINTR)
+            r = error;
+        else if (error < 0)
+            failed = error;
+    }
+    npz_close(npz);
+    return r < 0 ? r : failed;
+}
+
+static int create_archive(struct create *create)
+{
+    size_t len = strlen(create->path);
+    char path[PATH_MAX];
+    int r;
+
+    while (len > 1 && create->path[len - 1] == '/')
+        len--;
+    if (snprintf(path, sizeof(path), "%.*s", (int)len, create->path) >=
+        PATH_MAX) {
+        source_report(create->path, -ENAMETOOLONG, &FAULT_NONE);
+        return EXIT_FAILURE;
+    }
+    create->path = path;
+    create->arrays = true;
+    interrupt_catch();
+    r = create_archived(create);
+    interrupt_die();
+    return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* Is the input a file, and so an archive? */
+static bool is_file(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 static int create_tree(const struct verb *verb, struct create *create)
 {
     const struct tree_copy copy = {
@@ -182,7 +336,8 @@ static int create_tree(const struct verb *verb, struct create *create)
         log_error("-r makes local trees from local ones");
         verb_usage(verb);
     }
-    return tree_copy_run(&copy);
+    return is_file(create->input) ? create_archive(create)
+                                  : tree_copy_run(&copy);
 }
 
 static int run(const struct verb *verb, int argc, char **argv)
@@ -234,7 +389,10 @@ const struct verb verb_create = {
     .summary = "Compress a file or standard input",
     .help =
         "Options:\n" FRAME_OPTIONS_HELP NEW_ARRAY_HELP
-        "  --recursive, -r   INPUT and FRAME are trees\n" ARGS_HELP_HELP "\n"
+        "  --recursive, -r   INPUT and FRAME are trees; or INPUT is a .npz "
+        "file, and\n"
+        "                    FRAME a directory for its arrays\n" ARGS_HELP_HELP
+        "\n"
         "Without options: contiguous, lz4, level 5, shuffle, typesize and "
         "blocksize\n"
         "auto, chunks of 1M.  SIZE may end in K, M or G.\n"
@@ -254,7 +412,8 @@ const struct verb verb_create = {
         "Example:\n"
         "  b2frame create --codec zstd --typesize 8 run7.f64 "
         "run7.f64.b2frame\n"
-        "  b2frame create -r runs compressed\n",
+        "  b2frame create -r runs compressed\n"
+        "  b2frame create -r results.npz results\n",
     .run = run,
     .urls = true,
 };

@@ -172,8 +172,10 @@ int zip_read_entry(const struct zip_directory *directory, const uint8_t *bytes,
     uint64_t off = directory->off + *pos;
     uint64_t left = directory->len - *pos;
     struct numbers numbers;
+    uint16_t method;
     size_t name_len;
     size_t extra_len;
+    bool encrypted;
     uint64_t len;
 
     if (left < ZIP_ENTRY_LEN || load_le32(entry) != ZIP_ENTRY_MAGIC)
@@ -194,12 +196,17 @@ int zip_read_entry(const struct zip_directory *directory, const uint8_t *bytes,
     if (!read_extra(entry + ZIP_ENTRY_LEN + name_len, extra_len, &numbers))
         return fault_set(fault, -EBADMSG, off,
                          "an entry of a zip directory lacks its zip64 field");
+    method = load_le16(entry + ZIP_ENTRY_METHOD);
+    encrypted = load_le16(entry + ZIP_ENTRY_FLAGS) & ZIP_FLAG_ENCRYPTED;
     *out = (struct zip_member){
         .name = (const char *)entry + ZIP_ENTRY_LEN,
         .name_len = name_len,
-        .stored = load_le16(entry + ZIP_ENTRY_METHOD) == ZIP_METHOD_STORED &&
-                  !(load_le16(entry + ZIP_ENTRY_FLAGS) & ZIP_FLAG_ENCRYPTED),
+        .encrypted = encrypted,
+        .stored = method == ZIP_METHOD_STORED && !encrypted,
+        .deflated = method == ZIP_METHOD_DEFLATED && !encrypted,
+        .crc = load_le32(entry + ZIP_ENTRY_CRC),
         .nbytes = numbers.cbytes,
+        .decoded = numbers.nbytes,
         .local_off = numbers.local_off,
     };
     if (out->stored && numbers.nbytes != numbers.cbytes)

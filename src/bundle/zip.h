@@ -45,8 +45,12 @@ int zip_find_directory(const uint8_t *tail, size_t len, uint64_t tail_off,
 struct zip_member {
     const char *name; /* in the directory, not terminated */
     size_t name_len;
+    bool encrypted;
     bool stored;        /* neither compressed nor encrypted */
+    bool deflated;      /* compressed by deflate, and not encrypted */
+    uint32_t crc;       /* CRC-32 of the decoded bytes, not checked */
     uint64_t nbytes;    /* length in the file */
+    uint64_t decoded;   /* length when decoded, not checked */
     uint64_t local_off; /* offset in the file of its local header */
 };
 

@@ -20,6 +20,7 @@ enum {
     ZIP_ENTRY_LEN = 46,
     ZIP_ENTRY_FLAGS = 8,
     ZIP_ENTRY_METHOD = 10,
+    ZIP_ENTRY_CRC = 16,
     ZIP_ENTRY_CBYTES = 20,
     ZIP_ENTRY_NBYTES = 24,
     ZIP_ENTRY_NAME_LEN = 28,
@@ -29,6 +30,7 @@ enum {
     ZIP_ENTRY_LOCAL_OFF = 42,
 
     ZIP_METHOD_STORED = 0,
+    ZIP_METHOD_DEFLATED = 8,
     ZIP_FLAG_ENCRYPTED = 1 << 0,
 
     /* Extra field for numbers of more than 32 bits.  APPNOTE 4.5.3. */

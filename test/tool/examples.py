@@ -46,6 +46,11 @@ def prepare():
     write('runs/run8.f64', content)
     with zipfile.ZipFile('model.b2z', 'w') as store:
         store.write('run7.b2frame', 'group/run7.b2f')
+    header = (b"{'descr': '|u1', 'fortran_order': True, 'shape': (4, 9), }"
+              b'\n')
+    with zipfile.ZipFile('results.npz', 'w') as archive:
+        archive.writestr('a.npy', b'\x93NUMPY\1\0' + bytes([len(header), 0]) +
+                         header + bytes(36))
     os.mkdir('bucket')
     frame('bucket/run7.b2frame', content, '--layout', 'sparse')
 

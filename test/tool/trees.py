@@ -221,7 +221,7 @@ def wrong_usage_is_explained():
     misuse('convert', '-r', '--frame-offset', '1', 'in', 'out')
     check('none: No such file' in run('create', '-r', 'none', 'out', status=1),
           'none')
-    check('Not a directory' in run('create', '-r', 'in/a', 'out', status=1),
+    check('neither a directory nor a .npz file' in run('create', '-r', 'in/a', 'out', status=1),
           'a file')
     check('in/a: Not a directory' in run('convert', '-r', 'in', 'in/a',
                                          status=1), 'to a file')
