@@ -8,11 +8,10 @@
 #include "cache/uncommitted.h"
 
 enum {
-    SPARES_MAX = 256,     /* buffers kept for reuse */
-    SLACK_MAX = 4 << 20,  /* bytes of these beyond the capacity, */
-    SLACK_PART = 8,       /* but at most this part of it */
-    BARE_MAX = 16 << 10,  /* bytes of an entry that is kept without buffers; */
-    BARE_PART = 64 << 10, /* at most one for so many bytes of capacity */
+    SPARES_MAX = 256,    /* buffers kept for reuse */
+    SLACK_MAX = 4 << 20, /* bytes of these beyond the capacity, */
+    SLACK_PART = 8,      /* but at most this part of it */
+    BARE_PART = 8,       /* part of the capacity for entries without buffers */
 };
 
 /*
@@ -110,7 +109,7 @@ static void park_locked(struct cache *cache, struct cache_entry *entry)
 {
     list_append(&cache->bare, &entry->groups[0].node);
     entry->bare = true;
-    cache->nbare++;
+    cache->bare_nbytes += entry_size(entry);
 }
 
 static void unpark_locked(struct cache *cache, struct cache_entry *entry)
@@ -119,7 +118,7 @@ static void unpark_locked(struct cache *cache, struct cache_entry *entry)
         return;
     list_remove(&entry->groups[0].node);
     entry->bare = false;
-    cache->nbare--;
+    cache->bare_nbytes -= entry_size(entry);
 }
 
 /* Take the buffer of an idle group away. */
@@ -180,20 +179,20 @@ void budget_evict_entry_locked(struct cache *cache, struct cache_entry *entry)
 
 /*
  * Evict the group that was idle for longest, if there is one.  An entry that
- * loses its last buffer is kept if it is small, because describing the chunk
- * again takes as long as reading a block.
+ * loses its last buffer is kept if there is memory for entries without buffers,
+ * because describing the chunk again takes as long as reading a block.
  */
 static bool evict_oldest_locked(struct cache *cache)
 {
-    bool bare =
-        list_empty(&cache->idle) || cache->nbare > cache->capacity / BARE_PART;
+    size_t limit = cache->capacity / BARE_PART;
+    bool bare = list_empty(&cache->idle) || cache->bare_nbytes > limit;
     struct list *oldest = bare ? cache->bare.next : cache->idle.next;
     struct buffer_group *group = list_entry(oldest, struct buffer_group, node);
 
     if (bare && list_empty(&cache->bare))
         return false;
     if (bare || group->entry->nbuffers > 1 ||
-        entry_size(group->entry) > BARE_MAX) {
+        entry_size(group->entry) > limit) {
         evict_group_locked(cache, group);
         return true;
     }
@@ -345,6 +344,7 @@ int budget_pin_locked(struct cache *cache, struct cache_request *request,
 
     list_remove(&group->node);
     group->nusers++;
+    group->once = false;
     if (!group->buffer) {
         r = make_buffer_locked(cache, request, group, &group->buffer);
         group->entry->nbuffers += r == 0;
@@ -358,8 +358,15 @@ void budget_unpin_locked(struct cache *cache, struct buffer_group *group)
 {
     if (--group->nusers > 0)
         return;
-    if (group->buffer && !group->uncommitted)
-        list_append(&cache->idle, &group->node);
+    if (group->buffer && !group->uncommitted) {
+        if (group->once) {
+            cache->gone_nbytes += group->buffer->size;
+            group->gone_at = cache->gone_nbytes;
+            empty_group_locked(cache, group);
+        } else {
+            list_append(&cache->idle, &group->node);
+        }
+    }
     budget_wake_locked(cache);
 }
 

@@ -46,14 +46,16 @@ struct cache {
                                 next waiter's turn came; or a flush ended */
     pthread_cond_t flush_wanted; /* `nevents` has changed */
     struct cache_entry **buckets;
-    struct list idle;    /* groups to evict, the least recently used first */
-    struct list bare;    /* entries without buffers, in the same order, by their
+    struct list idle;   /* groups to evict, the least recently used first */
+    struct list bare;   /* entries without buffers, in the same order, by their
                             first group, */
-    size_t nbare;        /* and their number */
-    size_t used;         /* bytes of buffers, entries, scratch, tables */
-    size_t other;        /* see cache_count_other() */
-    size_t uncommitted;  /* uncommitted bytes of these, */
-    size_t nuncommitted; /* and the number of their entries; */
+    size_t bare_nbytes; /* and the bytes that they take up */
+    uint64_t gone_nbytes; /* of all buffers that have gone after one use, see
+                             struct cache_range */
+    size_t used;          /* bytes of buffers, entries, scratch, tables */
+    size_t other;         /* see cache_count_other() */
+    size_t uncommitted;   /* uncommitted bytes of these, */
+    size_t nuncommitted;  /* and the number of their entries; */
     size_t failing; /* of `uncommitted`, those of domains whose flushes fail */
     size_t encode_max; /* the most that encoding one of these takes */
     size_t reserved;   /* bytes set aside for requests that had to wait */

@@ -114,6 +114,16 @@ static void count_use_locked(struct cache *cache, struct buffer_group *group,
     cache->stats.ahead_used += entry_clear_ahead(group, first, end);
 }
 
+/* Is a group without a buffer to lose the next one after use?  Not if it had it
+   still, had all buffers that went so stayed. */
+static bool goes_after_use(const struct cache *cache,
+                           const struct buffer_group *group)
+{
+    return !group->buffer &&
+           (group->gone_at == 0 ||
+            cache->gone_nbytes - group->gone_at > cache->capacity);
+}
+
 /* Pin the group that a range starts in, and make its blocks in [first, end)
    ready.  Lowers `end` to the first block that could not be decoded. */
 static int pin_group_locked(struct cache *cache, struct cache_request *request,
@@ -121,6 +131,7 @@ static int pin_group_locked(struct cache *cache, struct cache_request *request,
                             uint32_t *end)
 {
     const struct cache_entry *entry = group->entry;
+    bool once = request->range->once && goes_after_use(cache, group);
     uint32_t ready;
     bool hit;
     int r;
@@ -129,6 +140,7 @@ static int pin_group_locked(struct cache *cache, struct cache_request *request,
     r = budget_pin_locked(cache, request, group);
     if (r < 0)
         return r;
+    group->once = once;
 
     ready = first + entry_run(entry, first, *end, BLOCK_READY);
     hit = ready == *end;

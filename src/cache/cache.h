@@ -171,6 +171,11 @@ struct cache_range {
     uint64_t chunk_no;
     uint32_t off; /* first byte, below the decoded size of the chunk */
     uint32_t len; /* at least 1; cut at the end of the chunk */
+    bool once;    /* for cache_pin(): the caller is not likely to want the bytes
+                     again soon.  If they were not in memory, they leave it with
+                     their last pin, and the next bytes go where the CPU's caches
+                     have these.  But they stay if another caller wants them
+                     meanwhile, or if they have left so not long ago */
 };
 
 /* For which resources a caller is ready to wait. */

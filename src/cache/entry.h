@@ -41,11 +41,15 @@ struct buffer_group {
     uint32_t nahead;      /* blocks decoded ahead that no caller has used yet */
     unsigned uncommitted; /* a set of enum uncommitted */
     bool pinning;         /* the thread that pins the chunk keeps it */
+    bool once;            /* the buffer goes with its last user, unless used
+                             again */
+    uint64_t gone_at;     /* cache.gone_nbytes when a buffer last went so; 0:
+                             none did */
 };
 
 /*
- * One chunk.  An unused entry is evicted with its last buffer, unless it is
- * small.  One without buffers is in cache.bare, through its first group.
+ * One chunk.  An unused entry is evicted with its last buffer, unless there is
+ * memory for it.  One without buffers is in cache.bare, through its first group.
  *
  * The cache's lock guards it, except for `shape` and the fields that follow
  * from it, which are constant once described, and the content of the buffers.

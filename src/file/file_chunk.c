@@ -332,7 +332,8 @@ static int pin(struct file *file, const struct view_piece *piece,
     struct cache_range range = { .file = &file->chunks,
                                  .chunk_no = piece->chunk_no,
                                  .off = piece->off,
-                                 .len = piece->span };
+                                 .len = piece->span,
+                                 .once = piece->once };
     int r;
 
     *fault = FAULT_NONE;

@@ -16,6 +16,7 @@ struct region_at {
     uint64_t chunk_no;
     uint32_t off; /* in the chunk */
     enum cache_wait wait;
+    bool once; /* see struct cache_range */
 };
 
 /* Pin bytes that start at `off` in a block; see file_pin(). */

@@ -3,12 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "file/file_region_private.h"
 #include "state/file_private.h"
 
 enum {
-    ALONE_MAX = 512 << 10, /* bytes of blocks that one thread reads alone */
+    THREAD_MIN =
+        2 << 20,    /* bytes of blocks for each thread: fewer take no longer
+                             than it takes to wake another one */
     TASK_UNITS = 4, /* units for each thread, so that all end about together */
+    ONCE_MAX = 256 << 10, /* bytes of blocks that the cache drops together, few
+                             enough for the CPU's caches */
 };
 
 /* A part of the blocks of one chunk; one thread reads it. */
@@ -28,6 +33,7 @@ struct job {
     uint64_t nparts; /* units of a chunk */
     uint64_t nunits;
     bool drop_behind;
+    bool once;      /* the reader is not likely to want the blocks again */
     uint64_t *left; /* for each task the unit for which it found no memory; else
                        nunits */
     uint64_t next;  /* unit that no thread has begun */
@@ -72,7 +78,8 @@ int region_pin(const struct region_at *at, uint32_t off, uint32_t len,
 {
     const struct view_piece piece = { .chunk_no = at->chunk_no,
                                       .off = at->off + off,
-                                      .span = len };
+                                      .span = len,
+                                      .once = at->once };
 
     return file_pin(at->file, &piece, at->wait, out, fault);
 }
@@ -106,14 +113,16 @@ static int assemble(struct reader *reader, const struct region_at *at,
 }
 
 /* Return the number of blocks from the one with number `i` on that follow one
-   another in the chunk, up to `end`. */
-static uint32_t count_run(const struct region_plan *plan,
-                          const struct unit *unit, uint64_t i)
+   another in the chunk, and are read together. */
+static uint32_t count_run(const struct job *job, const struct unit *unit,
+                          uint64_t i)
 {
+    const struct region_plan *plan = job->plan;
+    uint32_t most = job->once ? ONCE_MAX / plan->block_nbytes : UINT32_MAX;
     uint32_t first = region_block_no(plan, &unit->chunk, i);
     uint32_t n = 1;
 
-    while (i + n < unit->end &&
+    while (n < most && i + n < unit->end &&
            region_block_no(plan, &unit->chunk, i + n) == first + n)
         n++;
     return n;
@@ -143,7 +152,8 @@ static int read_some(struct reader *reader, const struct unit *unit, uint64_t i,
     struct file *file = reader->job->file;
     uint32_t block_no = region_block_no(plan, &unit->chunk, i);
     struct region_at at = { file, unit->chunk.chunk_no,
-                            block_no * plan->block_nbytes, reader->wait };
+                            block_no * plan->block_nbytes, reader->wait,
+                            reader->job->once };
     struct cache_pin pin;
     int r = region_pin(&at, 0, n * plan->block_nbytes, &pin, fault);
 
@@ -170,7 +180,7 @@ static int read_unit(struct reader *reader, const struct unit *unit,
 
     *fault = FAULT_NONE;
     while (i < unit->end) {
-        uint32_t n = count_run(job->plan, unit, i);
+        uint32_t n = count_run(job, unit, i);
 
         while (n > 0) {
             int r = read_some(reader, unit, i, n, fault);
@@ -266,7 +276,21 @@ static void read_left(struct job *job, unsigned ntasks)
     free(reader.scratch);
 }
 
-/* Cut the work into units.  Returns the number of tasks that help. */
+/* Return how many threads are to read `nbytes` of blocks of each chunk. */
+static unsigned count_threads(const struct job *job, uint64_t nbytes)
+{
+    unsigned n = job->file->constant.context->nthreads;
+    uint64_t all;
+
+    if (job->nunits < n)
+        n = (unsigned)job->nunits;
+    if (size_mul(nbytes, job->plan->nchunks, &all) && all / THREAD_MIN < n)
+        n = (unsigned)(all / THREAD_MIN);
+    return n > 0 ? n : 1;
+}
+
+/* Cut the work into units.  Returns the number of tasks that help this
+   thread. */
 static unsigned cut_work(struct job *job)
 {
     const struct region_plan *plan = job->plan;
@@ -284,10 +308,7 @@ static unsigned cut_work(struct job *job)
     if (job->nparts > chunk.nblocks)
         job->nparts = chunk.nblocks;
     job->nunits = plan->nchunks * job->nparts;
-    if (ALONE_MAX / nbytes >= plan->nchunks)
-        return 0;
-    return job->nunits > context->nthreads ? context->nthreads
-                                           : (unsigned)job->nunits - 1;
+    return count_threads(job, nbytes) - 1;
 }
 
 static int read_together(struct job *job, unsigned ntasks)
@@ -308,16 +329,27 @@ static int read_together(struct job *job, unsigned ntasks)
     return r < 0 ? r : job->error;
 }
 
-static int read_plan(struct file *file, const struct region_plan *plan,
-                     uint8_t *memory, struct fault *fault)
+/* Is a region at most a block away from the one that was read before?  Then the
+   next one may want the same blocks. */
+static bool follow(struct file *file, struct region_reader *reader,
+                   const struct region_plan *plan)
 {
-    struct job job = { .pool = { .run = work },
-                       .file = file,
-                       .plan = plan,
-                       .memory = memory,
-                       .fault = fault };
+    pthread_mutex_t *lock = &file->constant.context->readers_lock;
+    bool near = true;
 
-    return read_together(&job, cut_work(&job));
+    pthread_mutex_lock(lock);
+    for (unsigned i = 0; i < plan->ndim; i++) {
+        uint64_t start = plan->region.start[i];
+        uint64_t end = start + plan->region.count[i];
+        uint32_t block = plan->dims[i].block;
+
+        near &=
+            start <= reader->end[i] + block && reader->start[i] <= end + block;
+        reader->start[i] = start;
+        reader->end[i] = end;
+    }
+    pthread_mutex_unlock(lock);
+    return near;
 }
 
 static uint64_t count_bytes(const struct region_plan *plan)
@@ -340,15 +372,22 @@ int region_plan_of(struct file *file, const struct region *region, bool padded,
     return 0;
 }
 
-int file_region_read(struct file *file, const struct region *region,
-                     uint8_t *memory, struct fault *fault)
+int file_region_read(struct file *file, struct region_reader *reader,
+                     const struct region *region, uint8_t *memory,
+                     struct fault *fault)
 {
     struct region_plan plan;
+    struct job job = { .pool = { .run = work },
+                       .file = file,
+                       .plan = &plan,
+                       .memory = memory,
+                       .fault = fault };
     int r = region_plan_of(file, region, false, &plan, fault);
 
     if (r < 0 || plan.nchunks == 0)
         return r;
-    r = read_plan(file, &plan, memory, fault);
+    job.once = !follow(file, reader, &plan);
+    r = read_together(&job, cut_work(&job));
     if (r == 0)
         counter_add(&file->constant.context->counters.read, count_bytes(&plan));
     return r;

@@ -61,6 +61,7 @@ struct view_piece {
     uint32_t span;         /* bytes of the chunk, from `off` on, that hold the
                               row, and the part of the same blocks that a reader
                               may want next */
+    bool once;             /* see struct cache_range */
 };
 
 /*

@@ -94,7 +94,7 @@ static int try_read(struct framefs_frame *frame,
     if (r == 0)
         r = take_region(file, from, &region, fault);
     if (r == 0)
-        r = file_region_read(file, &region, buf, fault);
+        r = file_region_read(file, &frame->region_reader, &region, buf, fault);
     libframefs_leave(frame);
     return r;
 }

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "file/file.h"
+#include "file/file_region.h"
 #include "framefs.h"
 
 /* The library of the caller. */
@@ -32,6 +33,7 @@ struct framefs_frame {
                          resized, so its view is wrong */
 
     struct file_reader reader;
+    struct region_reader region_reader;
     char path[]; /* to open it by, and for messages */
 };
 

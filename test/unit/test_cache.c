@@ -249,24 +249,91 @@ END_TEST
 
 START_TEST(how_chunks_are_laid_out_outlives_their_blocks)
 {
+    enum {
+        LEAST = 4 * CHUNK / 8 / ENTRY_MAX,
+        MANY = 64 * LEAST,
+    };
     struct mock mock;
-    uint64_t most;
 
-    /*
-     * Descriptions are kept for one chunk in every 64 KiB of the cache, plus a
-     * few.
-     */
+    /* An eighth of the cache is for chunks without blocks. */
     mock_open(&mock, 4 * CHUNK);
-    most = 4 * CHUNK / 65536;
-    for (uint64_t chunk_no = 0; chunk_no < 8 * most; chunk_no++)
+    for (uint64_t chunk_no = 0; chunk_no < MANY; chunk_no++)
         touch(&mock, chunk_no, 0, CHUNK);
-    ck_assert_uint_eq(mock.ndescribed, 8 * most);
-    for (uint64_t chunk_no = 7 * most; chunk_no < 8 * most; chunk_no++)
+    ck_assert_uint_eq(mock.ndescribed, MANY);
+    for (uint64_t chunk_no = MANY - LEAST; chunk_no < MANY; chunk_no++)
         touch(&mock, chunk_no, 0, CHUNK);
-    ck_assert_uint_eq(mock.ndescribed, 8 * most);
-    for (uint64_t chunk_no = 0; chunk_no < most; chunk_no++)
+    ck_assert_uint_eq(mock.ndescribed, MANY);
+    for (uint64_t chunk_no = 0; chunk_no < LEAST; chunk_no++)
         touch(&mock, chunk_no, 0, CHUNK);
-    ck_assert_uint_eq(mock.ndescribed, 9 * most);
+    ck_assert_uint_eq(mock.ndescribed, MANY + LEAST);
+    mock_close(&mock);
+}
+END_TEST
+
+/* Pin the first block of a chunk, which is not likely to be wanted again. */
+static void pin_once(struct mock *mock, uint64_t chunk_no,
+                     struct cache_pin *out)
+{
+    const struct cache_range range = {
+        .file = &mock->file, .chunk_no = chunk_no, .len = BLOCK, .once = true
+    };
+
+    ck_assert_int_eq(
+        cache_pin(mock->cache, &range, CACHE_WAIT_MEMORY, mock, out), 0);
+    ck_assert(is_right(out, chunk_no, 0));
+}
+
+static void touch_once(struct mock *mock, uint64_t chunk_no)
+{
+    struct cache_pin pinned;
+
+    pin_once(mock, chunk_no, &pinned);
+    cache_unpin(mock->cache, &pinned, 1);
+}
+
+START_TEST(what_is_wanted_once_leaves_its_buffer_to_the_next)
+{
+    struct mock mock;
+    struct cache_pin pinned;
+    const uint8_t *first;
+
+    mock_open(&mock, 8 * CHUNK);
+    pin_once(&mock, 1, &pinned);
+    first = pinned.data;
+    cache_unpin(mock.cache, &pinned, 1);
+    ck_assert_uint_gt(stats_of(&mock).evicted, 0);
+    pin_once(&mock, 2, &pinned);
+    ck_assert_ptr_eq(pinned.data, first);
+
+    /* But not if it is wanted by another one meanwhile, */
+    touch(&mock, 2, 0, BLOCK);
+    cache_unpin(mock.cache, &pinned, 1);
+    touch_once(&mock, 2);
+    ck_assert_uint_eq(mock.nruns, 2);
+
+    /* nor if it comes back soon. */
+    touch_once(&mock, 1);
+    ck_assert_uint_eq(mock.nruns, 3);
+    touch_once(&mock, 1);
+    ck_assert_uint_eq(mock.nruns, 3);
+    ck_assert_uint_eq(mock.ndescribed, 2);
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(what_comes_back_after_all_else_leaves_again)
+{
+    enum {
+        MANY = 16
+    };
+    struct mock mock;
+
+    mock_open(&mock, MANY / 2 * BLOCK + 2 * ENTRY_MAX * MANY);
+    for (unsigned k = 1; k <= 3; k++) {
+        for (uint64_t chunk_no = 0; chunk_no < MANY; chunk_no++)
+            touch_once(&mock, chunk_no);
+        ck_assert_uint_eq(mock.nruns, k * MANY);
+    }
     mock_close(&mock);
 }
 END_TEST
@@ -444,6 +511,8 @@ int main(void)
         what_is_pinned_stays,
         a_buffer_is_used_again_for_the_next_chunk,
         how_chunks_are_laid_out_outlives_their_blocks,
+        what_is_wanted_once_leaves_its_buffer_to_the_next,
+        what_comes_back_after_all_else_leaves_again,
         spare_buffers_of_another_size_make_way,
         more_than_the_cache_can_hold_is_refused,
         chunks_without_blocks_are_kept_and_evicted_too,
