@@ -17,17 +17,46 @@ struct reading {
     size_t size;
 };
 
-static int read_info(struct frame *state, uint64_t chunk_no,
-                     struct framefs_chunk *out, struct fault *fault)
+/* Ask the last commit of a frame something, or the next one if it has gone
+   meanwhile. */
+static ssize_t ask(struct framefs_frame *frame,
+                   ssize_t (*question)(struct frame *state, void *context,
+                                       struct fault *fault),
+                   void *context, struct fault *fault)
 {
+    struct retry retry = RETRY_REPLACED;
+    ssize_t r;
+
+    do {
+        struct file *file = libframefs_enter(frame);
+        struct frame *state = file_frame_get(file);
+
+        r = question(state, context, fault);
+        file_frame_put(file, state);
+        libframefs_leave(frame);
+    } while (r == -ESTALE && retry_wait(&retry));
+    return r;
+}
+
+/* A chunk of which something is asked, and the answer. */
+struct asked {
+    uint64_t chunk_no;
+    uint64_t key;
+    struct framefs_chunk info;
+};
+
+static ssize_t read_info(struct frame *state, void *context,
+                         struct fault *fault)
+{
+    struct asked *asked = context;
     struct frame_chunk *chunk;
-    int r = frame_chunk_open(state, chunk_no, &chunk, fault);
+    int r = frame_chunk_open(state, asked->chunk_no, &chunk, fault);
 
     if (r < 0)
         return r;
-    *out = (struct framefs_chunk){ .off = chunk->span.off,
-                                   .nbytes = chunk->span.nbytes,
-                                   .cbytes = chunk->cbytes };
+    asked->info = (struct framefs_chunk){ .off = chunk->span.off,
+                                          .nbytes = chunk->span.nbytes,
+                                          .cbytes = chunk->cbytes };
     frame_chunk_close(chunk);
     return 0;
 }
@@ -35,25 +64,17 @@ static int read_info(struct frame *state, uint64_t chunk_no,
 int framefs_chunk_info(struct framefs_frame *frame, uint64_t chunk_no,
                        struct framefs_chunk *out, size_t size)
 {
-    struct retry retry = RETRY_REPLACED;
+    struct asked asked = { .chunk_no = chunk_no };
     struct fault fault = FAULT_NONE;
-    struct framefs_chunk info;
     int r;
 
-    if (size > sizeof(info))
+    if (size > sizeof(asked.info))
         return libframefs_refuse(frame->path, -EINVAL,
                                  "this library is too old");
-    do {
-        struct file *file = libframefs_enter(frame);
-        struct frame *state = file_frame_get(file);
-
-        r = read_info(state, chunk_no, &info, &fault);
-        file_frame_put(file, state);
-        libframefs_leave(frame);
-    } while (r == -ESTALE && retry_wait(&retry));
+    r = (int)ask(frame, read_info, &asked, &fault);
     if (r < 0)
         return libframefs_fail(frame->path, r, &fault);
-    memcpy(out, &info, size);
+    memcpy(out, &asked.info, size);
     return 0;
 }
 
@@ -113,31 +134,19 @@ static int find_key(struct frame *state, uint64_t key, uint64_t *chunk_no,
     return fault_set(fault, -ENOENT, 0, "no chunk has this key");
 }
 
-static ssize_t read_chunk(struct frame *state, const struct reading *wanted,
+static ssize_t read_chunk(struct frame *state, void *context,
                           struct fault *fault)
 {
-    struct reading reading = *wanted;
-    int r = reading.key > 0
-                ? find_key(state, reading.key, &reading.chunk_no, fault)
+    struct reading *reading = context;
+    int r = reading->key > 0
+                ? find_key(state, reading->key, &reading->chunk_no, fault)
                 : 0;
 
     if (r < 0)
         return r;
-    return reading.form == FRAMEFS_CHUNK_STORED
-               ? read_stored(state, &reading, fault)
-               : read_decoded(state, &reading, fault);
-}
-
-static ssize_t try_read(struct framefs_frame *frame,
-                        const struct reading *reading, struct fault *fault)
-{
-    struct file *file = libframefs_enter(frame);
-    struct frame *state = file_frame_get(file);
-    ssize_t r = read_chunk(state, reading, fault);
-
-    file_frame_put(file, state);
-    libframefs_leave(frame);
-    return r;
+    return reading->form == FRAMEFS_CHUNK_STORED
+               ? read_stored(state, reading, fault)
+               : read_decoded(state, reading, fault);
 }
 
 static int check_form(const struct framefs_frame *frame, int form)
@@ -154,24 +163,21 @@ static int check_key(const struct framefs_frame *frame, uint64_t key)
     return libframefs_refuse(frame->path, -ENOENT, "no chunk has the key 0");
 }
 
-static ssize_t get(struct framefs_frame *frame, const struct reading *reading)
+static ssize_t get(struct framefs_frame *frame, struct reading *reading)
 {
-    struct retry retry = RETRY_REPLACED;
     struct fault fault = FAULT_NONE;
     ssize_t n = check_form(frame, reading->form);
 
     if (n < 0)
         return n;
-    do
-        n = try_read(frame, reading, &fault);
-    while (n == -ESTALE && retry_wait(&retry));
+    n = ask(frame, read_chunk, reading, &fault);
     return n < 0 ? libframefs_fail(frame->path, (int)n, &fault) : n;
 }
 
 ssize_t framefs_chunk_get(struct framefs_frame *frame, uint64_t chunk_no,
                           int form, void *buf, size_t size)
 {
-    const struct reading reading = { chunk_no, 0, form, buf, size };
+    struct reading reading = { chunk_no, 0, form, buf, size };
 
     return get(frame, &reading);
 }
@@ -179,89 +185,69 @@ ssize_t framefs_chunk_get(struct framefs_frame *frame, uint64_t chunk_no,
 ssize_t framefs_key_get(struct framefs_frame *frame, uint64_t key, int form,
                         void *buf, size_t size)
 {
-    const struct reading reading = { 0, key, form, buf, size };
+    struct reading reading = { 0, key, form, buf, size };
     int r = check_key(frame, key);
 
     return r < 0 ? r : get(frame, &reading);
 }
 
-/* Find the number of the chunk with a key, as of the last commit. */
-static int look_up(struct framefs_frame *frame, uint64_t key,
-                   uint64_t *chunk_no, struct fault *fault)
+static ssize_t ask_number(struct frame *state, void *context,
+                          struct fault *fault)
 {
-    struct retry retry = RETRY_REPLACED;
-    int r;
+    struct asked *asked = context;
 
-    do {
-        struct file *file = libframefs_enter(frame);
-        struct frame *state = file_frame_get(file);
-
-        r = find_key(state, key, chunk_no, fault);
-        file_frame_put(file, state);
-        libframefs_leave(frame);
-    } while (r == -ESTALE && retry_wait(&retry));
-    return r;
+    return find_key(state, asked->key, &asked->chunk_no, fault);
 }
 
 int framefs_key_find(struct framefs_frame *frame, uint64_t key,
                      uint64_t *chunk_no)
 {
+    struct asked asked = { .key = key };
     struct fault fault = FAULT_NONE;
-    uint64_t found;
     int r = check_key(frame, key);
 
     if (r < 0)
         return r;
-    r = look_up(frame, key, &found, &fault);
+    r = (int)ask(frame, ask_number, &asked, &fault);
     if (r < 0)
         return libframefs_fail(frame->path, r, &fault);
-    *chunk_no = found;
+    *chunk_no = asked.chunk_no;
     return 0;
 }
 
 /* Get the key that a chunk has, or 0. */
-static int known_key(struct framefs_frame *frame, uint64_t chunk_no,
-                     uint64_t *key, struct fault *fault)
+static ssize_t ask_key(struct frame *state, void *context, struct fault *fault)
 {
-    struct retry retry = RETRY_REPLACED;
-    int r;
-
-    do {
-        struct file *file = libframefs_enter(frame);
-        struct frame *state = file_frame_get(file);
-        const struct frame_keys *keys = NULL;
-
-        *key = 0;
-        r = chunk_no < frame_get_info(state)->nchunks
+    const struct frame_keys *keys = NULL;
+    struct asked *asked = context;
+    int r = asked->chunk_no < frame_get_info(state)->nchunks
                 ? frame_get_keys(state, &keys, fault)
                 : fault_set(fault, -ERANGE, 0, NULL);
-        if (r == 0 && keys)
-            *key = keys->keys[chunk_no];
-        file_frame_put(file, state);
-        libframefs_leave(frame);
-    } while (r == -ESTALE && retry_wait(&retry));
+
+    asked->key = r == 0 && keys ? keys->keys[asked->chunk_no] : 0;
     return r;
 }
 
 int framefs_chunk_key(struct framefs_frame *frame, uint64_t chunk_no,
                       uint64_t *key)
 {
+    struct asked asked = { .chunk_no = chunk_no };
     struct fault fault = FAULT_NONE;
-    uint64_t found = 0;
     int r = libframefs_check_open(frame);
 
     if (r < 0)
         return r;
-    r = known_key(frame, chunk_no, &found, &fault);
-    if (r == 0 && found == 0 && !(frame->flags & FRAMEFS_WRITE))
+    r = (int)ask(frame, ask_key, &asked, &fault);
+    if (r == 0 && asked.key == 0 && !(frame->flags & FRAMEFS_WRITE))
         r = fault_set(&fault, -ENOENT, 0, "the chunk has no key");
-    if (r == 0 && found == 0) {
-        r = file_key_make(libframefs_enter(frame), chunk_no, &found, &fault);
+    if (r == 0 && asked.key == 0) {
+        r = file_key_make(libframefs_enter(frame), chunk_no, &asked.key,
+                          &fault);
         libframefs_leave(frame);
     }
     if (r < 0)
         return libframefs_fail(frame->path, r, &fault);
-    *key = found;
+    *key = asked.key;
     return 0;
 }
 

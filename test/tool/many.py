@@ -12,20 +12,9 @@ import signal
 import subprocess
 
 from scene import (TIMEOUT, TOOL, b2frame, check, copy, fails, frame, harness,
-                   info, main, misuse, noise, numbers, read, write)
+                   info, main, misuse, noise, numbers, read, work, write)
 
 WEIRD = b'new\nline\xff.b2frame'
-
-
-def run(*words, status=0):
-    """Run the tool.  Return its output and messages."""
-    done = subprocess.run([TOOL, *words], stdin=subprocess.DEVNULL,
-                          capture_output=True, timeout=TIMEOUT, check=False,
-                          env=harness.environment())
-    said = done.stderr.decode(errors='replace')
-    check(done.returncode == status, '%s: status %d: %s%s' %
-          (words, done.returncode, done.stdout, said))
-    return done.stdout.decode(errors='replace'), said
 
 
 def make_tree():
@@ -44,44 +33,44 @@ def make_tree():
 
 def frames_below_a_directory_are_found():
     make_tree()
-    told = json.loads(run('verify', '-r', '--json', 'tree')[0])
+    told = json.loads(work('verify', '-r', '--json', 'tree')[0])
     names = [item['frame'] for item in told]
     check(names == ['tree/a.b2frame', 'tree/magic-alone', 'tree/sparse',
                     'tree/sub/deep/c.b2nd',
                     r'tree/sub/new\x0aline\xff.b2frame'], names)
     check(all(item['ok'] for item in told), told)
     check(told[-1].get('escaped') is True, told[-1])
-    check(run('verify', '-r', 'tree/')[0].count(': ok') == 5, 'a slash')
-    check(run('verify', 'tree/sparse', '-r', 'tree/sub')[0].count(': ok') ==
+    check(work('verify', '-r', 'tree/')[0].count(': ok') == 5, 'a slash')
+    check(work('verify', 'tree/sparse', '-r', 'tree/sub')[0].count(': ok') ==
           3, 'frames beside trees')
     os.chdir('tree')
-    check(run('verify', '-r', '.')[0].count(': ok') == 5, 'here')
+    check(work('verify', '-r', '.')[0].count(': ok') == 5, 'here')
 
 
 def a_damaged_frame_does_not_hide_the_others():
     make_tree()
     write('tree/sub/broken.b2frame', read('tree/a.b2frame')[:-1000])
     write('tree/none.b2frame', b'')
-    said, messages = run('verify', '-r', 'tree', status=1)
+    said, messages = work('verify', '-r', 'tree', status=1)
     check(said.count(': ok') == 5, said)
     check('tree/none.b2frame: ' in said and 'broken.b2frame: ' in said, said)
     check(not messages, messages)
-    said, messages = run('info', '-r', 'tree', status=1)
+    said, messages = work('info', '-r', 'tree', status=1)
     check('5 frames' in said or '7 frames' in said, said)
     check(messages.count('\n') == 2, messages)
-    run('compact', '-r', 'tree', status=1)
+    work('compact', '-r', 'tree', status=1)
 
 
 def a_table_has_a_row_for_each_and_the_sums():
     make_tree()
-    said, _ = run('info', '-r', 'tree')
+    said, _ = work('info', '-r', 'tree')
     lines = said.splitlines()
     check(len(lines) == 7, said)
     check(lines[1].split()[0] == '100000' and 'tree/a.b2frame' in lines[1],
           said)
     check(lines[-1].split()[0] == '601000', said)
-    told = json.loads(run('info', '--json', 'tree/a.b2frame',
-                          'tree/sparse')[0])
+    told = json.loads(work('info', '--json', 'tree/a.b2frame',
+                           'tree/sparse')[0])
     check([item['frame'] for item in told] == ['tree/a.b2frame',
                                                'tree/sparse'], told)
     check(told[0]['info'] == info('tree/a.b2frame'), told)
@@ -97,9 +86,9 @@ def no_link_is_followed():
     os.symlink('..', 'tree/loop')
     os.makedirs('tree/false')
     os.symlink('../../tree/sparse/chunks.b2frame', 'tree/false/chunks.b2frame')
-    check(run('verify', '-r', 'tree')[0].count('\n') == 5, 'others are found')
+    check(work('verify', '-r', 'tree')[0].count('\n') == 5, 'others are found')
     os.symlink('tree', 'link')
-    check(run('verify', '-r', 'link')[0].count(': ok') == 5,
+    check(work('verify', '-r', 'link')[0].count(': ok') == 5,
           'a link that the user names is one')
 
 
@@ -107,11 +96,11 @@ def what_cannot_be_read_is_named():
     make_tree()
     fails('none: No such file', 'verify', '-r', 'none')
     fails('Not a directory', 'verify', '-r', 'tree/a.b2frame/x')
-    check(json.loads(run('verify', '-r', '--json', 'tree/false',
-                         status=1)[0])[0]['ok'] is False, 'none is good')
+    check(json.loads(work('verify', '-r', '--json', 'tree/false',
+                          status=1)[0])[0]['ok'] is False, 'none is good')
     os.mkdir('empty')
-    check(run('verify', '-r', 'empty')[0] == '', 'an empty tree')
-    check(json.loads(run('verify', '-r', '--json', 'empty')[0]) == [], 'JSON')
+    check(work('verify', '-r', 'empty')[0] == '', 'an empty tree')
+    check(json.loads(work('verify', '-r', '--json', 'empty')[0]) == [], 'JSON')
 
 
 def all_are_compacted():
@@ -120,17 +109,17 @@ def all_are_compacted():
     write('chunk', noise(60000, 1))
     b2frame('update', 'tree/changed', '1', 'chunk')
     before = os.path.getsize('tree/changed')
-    run('compact', '--threads', '3', '-r', 'tree')
+    work('compact', '--threads', '3', '-r', 'tree')
     check(os.path.getsize('tree/changed') < before, 'is as large')
-    check(run('verify', '-r', 'tree')[0].count(': ok') == 6, 'damaged')
+    check(work('verify', '-r', 'tree')[0].count(': ok') == 6, 'damaged')
 
 
 def order_does_not_depend_on_threads():
     os.mkdir('tree')
     for i in range(40):
         frame('tree/%02d.b2frame' % i, numbers(1000 if i % 7 else 1 << 20))
-    one = run('info', '-r', '--threads', '1', 'tree')
-    check(run('info', '-r', '--threads', '16', 'tree') == one, 'they differ')
+    one = work('info', '-r', '--threads', '1', 'tree')
+    check(work('info', '-r', '--threads', '16', 'tree') == one, 'they differ')
     check([line.split()[-1] for line in one[0].splitlines()[1:-1]] ==
           ['tree/%02d.b2frame' % i for i in range(40)], one)
 
@@ -138,7 +127,7 @@ def order_does_not_depend_on_threads():
 def deep_trees_are_read():
     os.makedirs('tree/' + 'd/' * 300)
     frame('tree/' + 'd/' * 300 + 'x.b2frame', b'x')
-    check(run('verify', '-r', 'tree')[0].count(': ok') == 1, 'not found')
+    check(work('verify', '-r', 'tree')[0].count(': ok') == 1, 'not found')
 
 
 def a_full_standard_output_ends_the_work():
@@ -160,7 +149,7 @@ def many_directories_may_be_given():
     for name in names:
         os.mkdir(name)
     frame('d199/a', b'x')
-    check(run('verify', '-r', *names)[0].startswith('d199/a: ok'), 'not found')
+    check(work('verify', '-r', *names)[0].startswith('d199/a: ok'), 'not found')
 
 
 def an_interrupt_ends_all_processes():

@@ -49,6 +49,18 @@ def b2frame(*words, stdin=b'', status=0):
     return said if status else done.stdout
 
 
+def work(*words, status=0):
+    """Run the tool on many files.  Return its output and messages, which may be
+    there whatever the status is."""
+    done = subprocess.run([TOOL, *words], stdin=subprocess.DEVNULL,
+                          capture_output=True, timeout=TIMEOUT, check=False,
+                          env=harness.environment())
+    said = done.stderr.decode(errors='replace')
+    check(done.returncode == status, '%s: status %d: %s%s' %
+          (words, done.returncode, done.stdout, said))
+    return done.stdout.decode(errors='replace'), said
+
+
 def fails(reason, *words, **how):
     """Run the tool, which must fail with one line that has the reason.  Return
     that line."""

@@ -13,7 +13,7 @@ import subprocess
 
 from scene import (LAYOUTS, TIMEOUT, TOOL, b2frame, check, check_frame, frame,
                    harness, info, main, misuse, noise, numbers, read,
-                   small_disk, write)
+                   small_disk, work, write)
 
 MIB = 1 << 20
 NPY = (b'\x93NUMPY\x01\x00\x76\x00' +
@@ -23,13 +23,9 @@ WEIRD = b'new\nline\xff'
 
 
 def run(*words, status=0):
-    """Run the tool.  Return its messages."""
-    done = subprocess.run([TOOL, *words], stdin=subprocess.DEVNULL,
-                          capture_output=True, timeout=TIMEOUT, check=False,
-                          env=harness.environment())
-    said = done.stderr.decode(errors='replace')
-    check(done.returncode == status and not done.stdout,
-          '%s: status %d: %s' % (words, done.returncode, said))
+    """Run the tool, which prints nothing.  Return its messages."""
+    printed, said = work(*words, status=status)
+    check(not printed, '%s: %s' % (words, printed))
     return said
 
 
