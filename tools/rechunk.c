@@ -28,7 +28,7 @@ static int read_box(struct array_source *source, const struct region *box,
         (const struct old_array *)(const void *)source;
     const struct rechunk *rechunk = old->rechunk;
     struct fault fault = FAULT_NONE;
-    int r = file_region_read(rechunk->file, box, memory, &fault);
+    int r = file_region_read(rechunk->file, NULL, box, memory, &fault);
 
     return r < 0 ? report(rechunk->path, r, &fault) : 0;
 }

@@ -20,6 +20,7 @@ struct region_reader {
  * several threads if they are many.  They stay in the cache if the region is
  * near the one that was read before, or the cache has had them before.
  *
+ *  reader  NULL: all blocks may be wanted again
  *  region  its strides tell where its items lie in memory
  *  memory  the place of the first item
  *

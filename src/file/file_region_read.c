@@ -386,7 +386,7 @@ int file_region_read(struct file *file, struct region_reader *reader,
 
     if (r < 0 || plan.nchunks == 0)
         return r;
-    job.once = !follow(file, reader, &plan);
+    job.once = reader && !follow(file, reader, &plan);
     r = read_together(&job, cut_work(&job));
     if (r == 0)
         counter_add(&file->constant.context->counters.read, count_bytes(&plan));
