@@ -63,10 +63,8 @@ struct opening {
 static int try_open(struct opening *opening, struct fault *fault)
 {
     struct frame *frame;
-    int r =
-        opening->context->sums == FILE_SUMS_OFF
-            ? frame_open_unchecked(opening->store, opening->base, &frame, fault)
-            : frame_open(opening->store, opening->base, &frame, fault);
+    int r = file_state_open(opening->context, opening->store, opening->base,
+                            &frame, fault);
 
     if (r < 0)
         return r;

@@ -205,9 +205,9 @@ static int read_view(struct file *file, uint64_t off, size_t len,
         return fault_set(fault, -ENOMEM, 0, NULL);
     data->iov = data->pins->iov;
     data->pins->copy = copy;
-    r = file->constant.view->ops->read(file->constant.view, off, copy, len);
+    r = file->constant.view->ops->read(file, off, copy, len, fault);
     if (r < 0)
-        return fault_set(fault, r, 0, NULL);
+        return r;
     add_piece(data, copy, len);
     return 0;
 }

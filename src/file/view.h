@@ -112,9 +112,10 @@ struct view_ops {
     bool (*is_wide)(const struct view *view, uint64_t nbytes);
 
     /* and if the bytes are those of chunks, which locate() finds.  Otherwise
-       this reads `len` bytes. */
-    int (*read)(const struct view *view, uint64_t off, uint8_t *bytes,
-                size_t len);
+       this reads `len` bytes.  Returns 0, -EBADMSG, -ENOMEM or an error of the
+       store. */
+    int (*read)(struct file *file, uint64_t off, uint8_t *bytes, size_t len,
+                struct fault *fault);
 };
 
 extern const struct view_ops view_row_ops;    /* view_row.c */

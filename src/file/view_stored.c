@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "file/hole.h"
@@ -11,6 +12,7 @@
 
 struct stored {
     uint64_t chunk_no;
+    atomic_bool checked;        /* it has been compared with its sums */
     struct store_object *bytes; /* NULL: it is empty */
     uint64_t len;
 };
@@ -92,12 +94,37 @@ static int seek(const struct hole_search *search, uint64_t *out)
     return 0;
 }
 
-static int read_bytes(const struct view *view, uint64_t off, uint8_t *bytes,
-                      size_t len)
+/* Compare the whole chunk with its sums, before the first byte is read.  A chunk
+   that this build cannot open may be read as it is. */
+static int check(struct file *file, struct stored *stored, struct fault *fault)
 {
-    const struct stored *stored = view->state;
+    struct file_state *state;
+    int r;
 
-    return store_object_read_at(stored->bytes, off, bytes, len);
+    if (atomic_load(&stored->checked))
+        return 0;
+    state = file_state_get(file);
+    *fault = FAULT_NONE;
+    r = frame_chunk_check_all(state->frame, stored->chunk_no, fault);
+    file_state_put(file, state);
+    if (fault->mismatch)
+        counter_add(&file->constant.context->counters.mismatches, 1);
+    if (r < 0 && r != -ENOTSUP)
+        return r;
+    atomic_store(&stored->checked, true);
+    return 0;
+}
+
+static int read_bytes(struct file *file, uint64_t off, uint8_t *bytes,
+                      size_t len, struct fault *fault)
+{
+    struct stored *stored = file->constant.view->state;
+    int r = check(file, stored, fault);
+
+    if (r < 0)
+        return r;
+    r = store_object_read_at(stored->bytes, off, bytes, len);
+    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
 const struct view_ops view_stored_ops = {

@@ -6,13 +6,13 @@
 #include <stdatomic.h>
 
 #include "base/pool.h"
+#include "base/ranges.h"
 #include "cache/cache.h"
 #include "state/codec_pool.h"
 #include "state/counters.h"
 #include "state/file_options.h"
 #include "state/file_state.h"
 #include "state/gate.h"
-#include "base/ranges.h"
 #include "writer/frame_writer.h"
 
 struct flusher;

@@ -8,13 +8,15 @@
 
 #include "base/fault.h"
 #include "base/list.h"
+#include "base/ranges.h"
 #include "chunk/chunk_params.h"
 #include "frame/frame.h"
-#include "base/ranges.h"
 #include "store/store.h"
 
 /* A frame as flat bytes.  Any number of threads may use one. */
 struct file;
+
+struct file_context;
 
 /* A committed state of a frame. */
 struct file_state {
@@ -53,6 +55,11 @@ struct file_states {
         applied;  /* the part of them that the frame writer already contains */
     bool resized; /* the size or `zeros` have changed since the last commit */
 };
+
+/* Open the frame of a file that uses this context, with a look at its sums
+   unless the user does not want that.  Errors as frame_open(). */
+int file_state_open(const struct file_context *context, struct store *store,
+                    uint64_t base, struct frame **out, struct fault *fault);
 
 /* Take a reference to the newest committed state, and drop one. */
 struct file_state *file_state_get(struct file *file);

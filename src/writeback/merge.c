@@ -92,7 +92,8 @@ static int try_merge(struct file *file, struct fault *fault)
 
     if (!state)
         return fault_set(fault, -ENOMEM, 0, NULL);
-    r = frame_open(file->constant.store, 0, &state->frame, fault);
+    r = file_state_open(file->constant.context, file->constant.store, 0,
+                        &state->frame, fault);
     if (r == 0)
         r = rebase(&merge, state->frame, fault);
     if (r == 0) {

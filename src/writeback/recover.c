@@ -74,10 +74,8 @@ int recover_reopen(struct file *file, bool to_change, struct fault *fault)
        frame_open() has read the times of the file. */
     if (file->writeback->writer)
         frame_writer_reclaim(file->writeback->writer, true);
-    r = file->constant.context->sums == FILE_SUMS_OFF
-            ? frame_open_unchecked(file->constant.store, 0, &state->frame,
-                                   fault)
-            : frame_open(file->constant.store, 0, &state->frame, fault);
+    r = file_state_open(file->constant.context, file->constant.store, 0,
+                        &state->frame, fault);
     if (r < 0) {
         free(state);
         return r;

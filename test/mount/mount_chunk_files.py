@@ -496,6 +496,26 @@ def a_damaged_chunk_is_told_and_no_other():
         check('x.b2frame/00000004' in mount.log(), mount.log())
 
 
+def a_stored_chunk_is_compared_with_its_sums():
+    os.mkdir('src')
+    write('in', DATA)
+    sh('%s create --chunksize %d in src/x.b2frame' % (B2FRAME, SIZE))
+    one = described('src/x.b2frame')['chunks'][3]
+    at = one['offset'] + one['cbytes'] - 100
+    with open('src/x.b2frame', 'r+b') as file:
+        file.seek(at)
+        file.write(bytes([read('src/x.b2frame', at, 1)[0] ^ 1]))
+    damaged, other = 'x.chunks/00000003.chunk', 'x.chunks/00000004.chunk'
+    with Mount('src', 'mnt', '-o', 'chunks,sums=off') as mount:
+        check(len(read(mount / damaged)) == one['cbytes'], 'is not ignored')
+    with Mount('src', 'mnt', '-o', 'chunks') as mount:
+        check(error_of(read, mount / damaged) == errno.EIO, 'is not seen')
+        check('x.b2frame/00000003.chunk' in mount.log(), mount.log())
+        check(put(mount / damaged, read(mount / other)) == 0, 'put')
+        check(read(mount / 'x.chunks/00000003') ==
+              DATA[4 * SIZE:5 * SIZE], 'is not replaced')
+
+
 def hostile_frames_do_no_harm():
     with Mount(BAD, 'mnt', '-o', 'ro,raw,chunks') as mount:
         tops = [name for name in os.listdir('mnt') if name.endswith('.chunks')]
@@ -534,4 +554,5 @@ if __name__ == '__main__':
          holes_are_those_of_the_frame,
          a_chunk_is_copied_with_its_own_content,
          a_damaged_chunk_is_told_and_no_other,
+         a_stored_chunk_is_compared_with_its_sums,
          hostile_frames_do_no_harm)
