@@ -8,6 +8,7 @@ usage: mount_damage.py FRAMEFS [TEST...]
 """
 
 import errno
+import json
 import mmap
 import os
 import random
@@ -187,6 +188,35 @@ def frames_that_repair_saves_never_look_empty():
     check_content('src/saved.b2frame', DATA)
 
 
+def copy_all(source, target):
+    """Have the system copy a file."""
+    with open(source, 'rb') as file, open(target, 'wb') as to:
+        left = len(DATA)
+        while left > 0:
+            left -= os.copy_file_range(file.fileno(), to.fileno(), left)
+
+
+def a_copied_chunk_has_sums_and_a_damaged_one_is_not_copied():
+    """The daemon copies chunks as they are stored."""
+    options = 'chunksize=%d' % CHUNKSIZE
+    os.mkdir('src')
+    with Mount('src', 'mnt', '-o', options) as mount:
+        write(mount / 'a', DATA)
+        with open(mount / 'a', 'rb') as file:
+            os.fsync(file.fileno())
+        copy_all(mount / 'a', mount / 'b')
+        check(read(mount / 'b') == DATA, 'content')
+    found = json.loads(sh('%s verify --sums --json src/b.b2frame' % B2FRAME))[0]
+    check(found['right'] == found['summed'] == found['blocks'] >= 20, found)
+    with open('src/a.b2frame', 'r+b') as file:
+        at = file.read().index(DATA[5 * CHUNKSIZE + 300:5 * CHUNKSIZE + 350])
+        file.seek(at)
+        file.write(bytes([DATA[5 * CHUNKSIZE + 300] ^ 1]))
+    with Mount('src', 'mnt', '-o', options) as mount:
+        check(error_of(copy_all, mount / 'a', mount / 'c') == errno.EIO,
+              'damage is copied')
+
+
 def names_make_no_lines_in_the_log():
     os.mkdir('src')
     write('src/a\nb\x1b[0m.b2frame', b'\x9e\xa8b2frame\0' + bytes(200))
@@ -205,4 +235,5 @@ main(pages_beside_a_damaged_chunk_are_read,
      damaged_frame_has_the_size_that_its_header_claims,
      sizes_that_contradict_each_other_are_not_shown,
      frames_that_repair_saves_never_look_empty,
+     a_copied_chunk_has_sums_and_a_damaged_one_is_not_copied,
      names_make_no_lines_in_the_log)

@@ -224,6 +224,26 @@ def repair_saves_no_damaged_block():
         shutil.rmtree('b', ignore_errors=True)
 
 
+def a_copy_of_stored_chunks_has_their_sums():
+    """convert copies chunks as they are stored; damaged ones get no sums."""
+    for path, content in samples():
+        layout = 'contiguous' if os.path.isdir(path) else 'sparse'
+        b2frame('convert', '--force', '--layout', layout, path, 'copy')
+        found = verified('copy', '--sums')
+        check(found['summed'] == found['blocks'] ==
+              verified(path, '--sums')['blocks'], '%s: %s' % (path, found))
+        check(b2frame('cat', 'copy') == content, path)
+        name = max(files(path), key=os.path.getsize)
+        at = os.path.getsize(name) // 2
+        with patched(name, at, bytes([read(name, at, 1)[0] ^ 1])):
+            done = harness.run(TOOL, 'convert', '--force', '--layout', layout,
+                               path, 'copy')
+            check(done.returncode == 1, '%s: damage is copied' % path)
+        shutil.rmtree('copy', ignore_errors=True)
+        if os.path.exists('copy'):
+            os.unlink('copy')
+
+
 def guarded(path):
     """Return the file with the guard of a frame, and where it starts and ends."""
     for name in files(path):
@@ -282,4 +302,5 @@ def a_flipped_bit_of_a_guard_loses_nothing():
 main(sums_are_counted_and_ignored_on_request, a_flipped_bit_is_seen, an_overwritten_block_is_seen,
      sums_alone_find_damage, frames_of_others_get_sums_on_request,
      a_chunk_in_the_place_of_another_is_seen, repair_saves_no_damaged_block,
+     a_copy_of_stored_chunks_has_their_sums,
      a_lost_guard_loses_nothing, a_flipped_bit_of_a_guard_loses_nothing)
