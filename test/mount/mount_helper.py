@@ -20,7 +20,7 @@ HELPER = os.path.abspath(sys.argv.pop(2))
 UMOUNT_HELPER = os.path.abspath(sys.argv.pop(2))
 
 # pylint: disable=wrong-import-position
-from mounted import check, frame, harness, main, need_fuse, sh, write
+from mounted import FRAMEFS, check, frame, harness, main, need_fuse, sh, write
 
 # A user who is not root becomes root of a user namespace.
 UNSHARE = ('unshare --mount --pid --fork --kill-child --mount-proc '
@@ -70,6 +70,24 @@ def a_line_of_fstab_mounts():
     said = inside('mount "$PWD/mnt" && cat mnt/a && echo more >mnt/b && '
                   'findmnt -no OPTIONS mnt; umount "$PWD/mnt"')
     check(said.startswith('some bytesrw,') and 'allow_other' in said, said)
+
+
+def remounts_change_flags():
+    """Without a helper for the type fuse.framefs, and with the one of
+    libfuse, which calls framefs."""
+    make()
+    os.symlink(os.path.abspath(FRAMEFS), 'sbin/framefs')
+    script = ('mount -t framefs src mnt && mount -o remount,ro mnt && findmnt -no OPTIONS mnt && '
+              'cat mnt/a && ! echo more 2>&1 >mnt/b && '
+              'mount -o remount,rw mnt && echo more >mnt/b && cat mnt/b; '
+              'umount mnt')
+    for helper in (None, '/sbin/mount.fuse3', '/sbin/mount.fuse'):
+        if helper and os.path.exists(helper):
+            shutil.copy(helper, 'sbin/mount.fuse')
+        said = inside(script)
+        check(said.startswith('ro,') and 'some bytes' in said and
+              'Read-only' in said and said.endswith('more\n'),
+              '%s: %s' % (helper, said))
 
 
 def a_fake_mount_mounts_nothing():
@@ -136,5 +154,6 @@ def need_namespaces():
 need_fuse()
 need_namespaces()
 main(mount_mounts, options_are_passed_on, a_line_of_fstab_mounts,
-     a_fake_mount_mounts_nothing, failures_have_the_status_of_mount,
-     umount_waits, lazy_umount_does_not_wait, umount_says_what_is_wrong)
+     remounts_change_flags, a_fake_mount_mounts_nothing,
+     failures_have_the_status_of_mount, umount_waits, lazy_umount_does_not_wait,
+     umount_says_what_is_wrong)
