@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "lock.h"
 #include "remote.h"
+#include "results.h"
 #include "verb.h"
 
 /* clang-format off */
@@ -71,13 +72,13 @@ void verb_help(const struct verb *verb)
 {
     print_synopsis(verb, stdout);
     printf("\n%s.\n\n%s", verb->summary, verb->help);
-    exit(EXIT_SUCCESS);
+    exit(results_flush() < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
 void verb_version(void)
 {
     printf("b2frame %s\n", FRAMEFS_VERSION);
-    exit(EXIT_SUCCESS);
+    exit(results_flush() < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
 void verb_usage(const struct verb *verb)
@@ -145,9 +146,7 @@ int main(int argc, char **argv)
 
     log_setup("b2frame", LOG_SINK_STDERR, LOG_LEVEL_WARNING);
     status = run(argc, argv);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        log_error("standard output: %s", strerror(errno));
+    if (results_flush() < 0)
         return EXIT_FAILURE;
-    }
     return status;
 }

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "interrupt.h"
 #include "progress.h"
+#include "results.h"
 #include "threads.h"
 
 enum {
@@ -71,10 +72,8 @@ static _Noreturn void run_job(const struct crew *crew, const struct slot *slot,
     if (jobs->files->n >= crew->nprocs)
         threads_set(1);
     r = jobs->run(jobs->context, &jobs->files->entries[slot->job], counts);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        log_error("standard output: %s", strerror(errno));
+    if (results_flush() < 0)
         r = -EIO;
-    }
     _exit(r < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
@@ -111,7 +110,10 @@ static void copy(int from, FILE *to)
     ssize_t n;
 
     while ((n = pread(from, bytes, sizeof(bytes), off)) > 0) {
-        fwrite(bytes, 1, (size_t)n, to);
+        if (to == stdout)
+            results_write(bytes, (size_t)n);
+        else
+            fwrite(bytes, 1, (size_t)n, to);
         off += n;
     }
 }

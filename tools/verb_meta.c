@@ -14,6 +14,7 @@
 #include "frame/metalayer.h"
 #include "input.h"
 #include "remote.h"
+#include "results.h"
 #include "source.h"
 #include "verb.h"
 
@@ -128,7 +129,7 @@ static int write_content(const struct meta *meta, struct frame *frame,
         source_report(meta->path, (int)len, &fault);
         return (int)len;
     }
-    fwrite(content, 1, (size_t)len, stdout);
+    results_write(content, (size_t)len);
     free(content);
     return 0;
 }

@@ -147,7 +147,7 @@ def frames_come_from_standard_input():
         os.environ['TMPDIR'] = disk
         said = b2frame('cat', '-', stdin=whole + noise(1 << 17), status=1)
         del os.environ['TMPDIR']
-        check('No space left' in said, said)
+        check('No space left' in said, verb + ': ' + said)
 
 
 def what_cannot_be_read_is_named_on_one_line():
@@ -180,10 +180,11 @@ def hostile_frames_are_refused_on_one_line():
 
 def a_full_standard_output_is_told():
     make()
-    for verb in PRINTING:
+    for verb, *line in [(verb, *words(verb)) for verb in PRINTING] + [
+            ('info', 'info', '--help'), ('cat', 'cat', '--version')]:
         with open('/dev/full', 'wb') as full:
-            said = refused(verb, *words(verb), stdout=full)
-        check('No space left' in said, said)
+            said = refused(verb, *line, stdout=full)
+        check('No space left' in said, verb + ': ' + said)
 
 
 def fill(path):
@@ -208,7 +209,7 @@ def a_full_disk_leaves_what_was_there():
                          verb in ('create', 'append', 'meta set') else 'in')
             if verb in LARGE or not fits(line):
                 said = refused(verb, *line)
-                check('No space left' in said, said)
+                check('No space left' in said, verb + ': ' + said)
                 check(read(path) == before, verb + ' has changed the frame')
             check_names('f', 'filler', directory=disk)
             os.unlink(disk + '/filler')
