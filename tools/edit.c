@@ -43,9 +43,9 @@ static int open_leased(const char *path, struct store **out,
 
     /* Another program may replace the frame while this process waits. */
     do {
-        r = source_open(path, 0, STORE_WRITE, out);
+        r = source_open(path, 0, STORE_WRITE, out, fault);
         if (r < 0)
-            return fault_set(fault, r, 0, NULL);
+            return r;
         r = lease_take(*out, PATIENCE, interrupt_seen, fault);
         if (r < 0)
             store_close(*out);

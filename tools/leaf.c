@@ -47,11 +47,11 @@ static int open_file(const char *path, struct bundle_file *file)
 }
 
 /* Open a store of frames.  Returns -ENOENT if the path is none. */
-static int open_bundle(const char *path, struct bundle_file *out)
+static int open_bundle(const char *path, struct bundle_file *out,
+                       struct fault *fault)
 {
     struct bundle_file file = { .directory = false };
     const struct bundle_format *format;
-    struct fault fault = FAULT_NONE;
     int r = open_file(path, &file);
 
     if (r < 0)
@@ -61,7 +61,7 @@ static int open_bundle(const char *path, struct bundle_file *out)
     if (r == 0 && (!format || (file.directory && !format->in_directory)))
         r = -ENOENT;
     if (r == 0)
-        r = bundle_read(file.store, format, &file.bundle, &fault);
+        r = bundle_read(file.store, format, &file.bundle, fault);
     if (r < 0)
         close_bundle(&file);
     else
@@ -98,31 +98,32 @@ static int open_in_directory(const char *path, struct store **out)
 }
 
 /* Open a frame in the store that the first `len` bytes of the path name. */
-static int open_in(const char *path, size_t len, struct store **out)
+static int open_in(const char *path, size_t len, struct store **out,
+                   struct fault *fault)
 {
     const struct bundle_entry *entry;
-    struct fault fault = FAULT_NONE;
     struct bundle_file file;
     char top[PATH_MAX];
     int r;
 
     snprintf(top, sizeof(top), "%.*s", (int)len, path);
-    r = open_bundle(top, &file);
+    r = open_bundle(top, &file, fault);
     if (r < 0)
         return r;
     entry = find(file.bundle, path + len + 1);
     r = file.directory ? open_in_directory(path, out) : -ENOENT;
     if (r == -ENOENT && entry)
-        r = bundle_open(file.bundle, file.store, entry, out, &fault);
+        r = bundle_open(file.bundle, file.store, entry, out, fault);
     close_bundle(&file);
     return r;
 }
 
-int leaf_open(const char *path, struct store **out)
+int leaf_open(const char *path, struct store **out, struct fault *fault)
 {
     size_t len = strlen(path);
     int r = -ENOENT;
 
+    *fault = FAULT_NONE;
     if (len >= PATH_MAX)
         return -ENAMETOOLONG;
     /* The longest path that is a store counts. */
@@ -130,7 +131,7 @@ int leaf_open(const char *path, struct store **out)
         while (len > 1 && path[len - 1] != '/')
             len--;
         if (len-- > 1)
-            r = open_in(path, len, out);
+            r = open_in(path, len, out, fault);
     }
     return r;
 }
@@ -241,7 +242,7 @@ static int list_directory(const struct folder *folder)
 }
 
 int leaf_list(const char *path, int (*visit)(void *context, const char *leaf),
-              void *context)
+              void *context, struct fault *fault)
 {
     struct folder folder = {
         .top = path, .path = "", .visit = visit, .context = context
@@ -251,11 +252,12 @@ int leaf_list(const char *path, int (*visit)(void *context, const char *leaf),
     size_t len = strlen(path);
     int r;
 
+    *fault = FAULT_NONE;
     while (len > 1 && path[len - 1] == '/')
         len--;
     if (snprintf(top, sizeof(top), "%.*s", (int)len, path) >= PATH_MAX)
         return -ENAMETOOLONG;
-    r = open_bundle(top, &file);
+    r = open_bundle(top, &file, fault);
     if (r < 0)
         return r;
     folder.top = top;

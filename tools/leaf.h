@@ -2,6 +2,7 @@
 #ifndef TOOLS_LEAF_H
 #define TOOLS_LEAF_H
 
+#include "base/fault.h"
 #include "store/store.h"
 
 /*
@@ -15,9 +16,9 @@
  *
  * Returns 0; -ENOENT if no part of the path is a store, or if the store has no
  * such frame; -EBADMSG or -ENOTSUP, if the store itself is damaged or needs
- * something that this build lacks; or another negative errno.
+ * something that this build lacks, with a fault; or another negative errno.
  */
-int leaf_open(const char *path, struct store **out);
+int leaf_open(const char *path, struct store **out, struct fault *fault);
 
 /*
  * List the frames in a store, in order.
@@ -28,6 +29,6 @@ int leaf_open(const char *path, struct store **out);
  * Returns 0; -ENOENT if `path` is no store; or an error as leaf_open().
  */
 int leaf_list(const char *path, int (*visit)(void *context, const char *leaf),
-              void *context);
+              void *context, struct fault *fault);
 
 #endif

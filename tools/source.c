@@ -89,9 +89,10 @@ static int follow(unsigned flags, struct store **store)
 
 /* Open a frame in a store of python-blosc2.  Returns `error` if the path does
    not lead to one. */
-static int open_leaf(const char *path, int error, struct store **out)
+static int open_leaf(const char *path, int error, struct store **out,
+                     struct fault *fault)
 {
-    int r = leaf_open(path, out);
+    int r = leaf_open(path, out, fault);
 
     return r == -ENOENT ? error : r;
 }
@@ -105,10 +106,11 @@ static int open_named(const char *path, unsigned flags, struct store **out)
 /* Open a frame to change it.  A frame in a store is never changed. */
 static int open_to_change(const char *path, unsigned flags, struct store **out)
 {
+    struct fault fault;
     int r = open_named(path, flags, out);
 
     if ((r == -ENOTDIR || r == -ENOENT || r == -EINVAL) &&
-        leaf_open(path, out) == 0) {
+        leaf_open(path, out, &fault) == 0) {
         store_close(*out);
         r = -EROFS;
     }
@@ -116,7 +118,8 @@ static int open_to_change(const char *path, unsigned flags, struct store **out)
 }
 
 /* Open what a path stands for when the frame is only read. */
-static int open_to_read(const char *path, unsigned flags, struct store **out)
+static int open_to_read(const char *path, unsigned flags, struct store **out,
+                        struct fault *fault)
 {
     char behind[PATH_MAX];
     char piped[PIPED_PATH_LEN];
@@ -130,22 +133,23 @@ static int open_to_read(const char *path, unsigned flags, struct store **out)
         return open_named(behind, flags, out);
     r = open_named(path, flags, out);
     if (r == -ENOTDIR || r == -ENOENT || r == -EINVAL)
-        r = open_leaf(path, r, out);
+        r = open_leaf(path, r, out, fault);
     return r;
 }
 
 int source_open(const char *path, uint64_t frame_offset, unsigned flags,
-                struct store **out)
+                struct store **out, struct fault *fault)
 {
     struct store *store;
     int r;
 
+    *fault = FAULT_NONE;
     if (remote_is(path))
         r = remote_open(path, flags & STORE_WRITE, &store);
     else if (flags & STORE_WRITE)
         r = open_to_change(path, flags, &store);
     else
-        r = open_to_read(path, flags, &store);
+        r = open_to_read(path, flags, &store, fault);
     if (r == 0 && frame_offset == 0)
         r = follow(flags, &store);
     if (r < 0)
@@ -187,9 +191,8 @@ static int try_frame(const char *path, uint64_t frame_offset,
                      struct frame **out, struct fault *fault)
 {
     struct store *store;
-    int r = source_open(path, frame_offset, 0, &store);
+    int r = source_open(path, frame_offset, 0, &store, fault);
 
-    *fault = FAULT_NONE;
     if (r == 0) {
         r = source_read_frame(store, frame_offset, out, fault);
         store_close(store);

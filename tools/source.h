@@ -19,10 +19,11 @@
  *  frame_offset  start of the frame in the file; 0 for a directory
  *  flags         STORE_WRITE to change the frame, or 0
  *
- * Returns 0 or a negative errno; -EISDIR for an offset into a directory.
+ * Returns 0 or a negative errno; -EISDIR for an offset into a directory.  The
+ * fault tells more if a store of python-blosc2 is damaged.
  */
 int source_open(const char *path, uint64_t frame_offset, unsigned flags,
-                struct store **out);
+                struct store **out, struct fault *fault);
 
 /*
  * Set whether frames that are read are compared with their sums.

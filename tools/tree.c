@@ -293,10 +293,11 @@ static int add_leaf(void *context, const char *leaf)
 /* Add all frames of a store.  Returns -ENOENT if the path is none. */
 static int add_leaves(const char *path, struct tree *tree)
 {
-    int r = leaf_list(path, add_leaf, tree);
+    struct fault fault;
+    int r = leaf_list(path, add_leaf, tree, &fault);
 
     if (r < 0 && r != -ENOENT && r != -ENOMEM) {
-        source_report(path, r, &FAULT_NONE);
+        source_report(path, r, &fault);
         tree->nfailed++;
         r = 0;
     }

@@ -132,7 +132,7 @@ static int cat_frame(struct file_context *context, const struct cat *cat)
     struct file *file;
     int r;
 
-    r = source_open(cat->path, cat->frame_offset, 0, &store);
+    r = source_open(cat->path, cat->frame_offset, 0, &store, &fault);
     if (r < 0) {
         source_report(cat->path, r, &fault);
         return r;

@@ -256,7 +256,8 @@ static int open_file(struct file_context *context, struct convert *convert)
 {
     struct fault fault = FAULT_NONE;
     struct store *store;
-    int r = source_open(convert->path, convert->frame_offset, 0, &store);
+    int r =
+        source_open(convert->path, convert->frame_offset, 0, &store, &fault);
 
     if (r == 0) {
         r = file_open(context, store, convert->frame_offset, &convert->file,

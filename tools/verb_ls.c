@@ -85,15 +85,16 @@ static int list(char *top, bool details)
                                .run = print_leaf,
                                .context = top };
     size_t len = strlen(top);
+    struct fault fault;
     int r;
 
     while (len > 1 && top[len - 1] == '/')
         top[--len] = '\0';
-    r = leaf_list(top, add_leaf, &leaves);
+    r = leaf_list(top, add_leaf, &leaves, &fault);
     if (r == -ENOENT)
         log_error("%s: is no store of frames", top);
     else if (r < 0)
-        source_report(top, r, &FAULT_NONE);
+        source_report(top, r, &fault);
     else if (details)
         r = jobs_run(&jobs) != 0 ? -EIO : 0;
     else

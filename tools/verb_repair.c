@@ -269,9 +269,10 @@ static int repair_store(struct repair_job *job, struct store *store)
 }
 
 /* A sparse frame on a server that has lost its index is not seen as a frame. */
-static int open_frame(const struct repair_job *job, struct store **out)
+static int open_frame(const struct repair_job *job, struct store **out,
+                      struct fault *fault)
 {
-    int r = source_open(job->path, job->frame_offset, 0, out);
+    int r = source_open(job->path, job->frame_offset, 0, out, fault);
 
     if (r == -ENOENT && remote_is(job->path) && job->frame_offset == 0)
         return remote_open_lost(job->path, out);
@@ -305,6 +306,7 @@ static int run(const struct verb *verb, int argc, char **argv)
         ARGS_ROWS,
     };
     struct repair_job job = { 0 };
+    struct fault fault;
     struct store *store;
     int option;
     int r;
@@ -331,9 +333,9 @@ static int run(const struct verb *verb, int argc, char **argv)
         return EXIT_FAILURE;
 
     interrupt_catch();
-    r = open_frame(&job, &store);
+    r = open_frame(&job, &store, &fault);
     if (r < 0) {
-        source_report(job.path, r, &FAULT_NONE);
+        source_report(job.path, r, &fault);
     } else {
         r = repair_store(&job, store);
         store_close(store);

@@ -43,7 +43,7 @@ static int truncate_file(struct file_context *context, const char *path,
     struct fault fault = FAULT_NONE;
     struct store *store;
     struct file *file;
-    int r = source_open(path, 0, STORE_WRITE, &store);
+    int r = source_open(path, 0, STORE_WRITE, &store, &fault);
 
     if (r == 0) {
         r = file_open_writable(context, store, &file, &fault);

@@ -165,6 +165,7 @@ static void print_result(const struct verify *verify, bool good)
 /* Verify one frame and print its faults.  Returns whether it is good. */
 static bool verify_path(struct verify *verify, const char *path)
 {
+    struct fault fault;
     struct store *store;
     int r;
 
@@ -172,9 +173,9 @@ static bool verify_path(struct verify *verify, const char *path)
     text_escape(path, TEXT_PLAIN_PRINTABLE, verify->name, sizeof(verify->name));
     verify->nfaults = 0;
     verify->counts = (struct verify_counts){ 0 };
-    r = source_open(path, verify->frame_offset, 0, &store);
+    r = source_open(path, verify->frame_offset, 0, &store, &fault);
     if (r < 0)
-        source_report(path, r, &FAULT_NONE);
+        source_report(path, r, &fault);
     else
         r = verify_store(verify, store);
     if (r == 0 && !verify->quiet && !verify->json)

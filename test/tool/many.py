@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import subprocess
+import zipfile
 
 from scene import (TIMEOUT, TOOL, b2frame, check, copy, fails, frame, harness,
                    info, main, misuse, noise, numbers, read, work, write)
@@ -144,6 +145,21 @@ def a_full_standard_output_ends_the_work():
               'standard output: ' in said, said)
 
 
+def damaged_stores_are_told_with_the_place():
+    with zipfile.ZipFile('bad.b2z', 'w') as store:
+        store.writestr('a.b2nd', b'x' * 100)
+        store.writestr('b.b2nd', b'y' * 100)
+    data = bytearray(read('bad.b2z'))
+    entry = data.rfind(b'PK\1\2')
+    data[entry + 42:entry + 46] = b'\xff\xff\xff\x7f'
+    write('bad.b2z', data)
+    said = 'offset %d: a member of a zip archive lies outside it' % entry
+    for words in (('ls', 'bad.b2z'), ('info', 'bad.b2z/a'),
+                  ('cat', 'bad.b2z/b'), ('verify', 'bad.b2z/a.b2nd'),
+                  ('convert', 'bad.b2z/a', 'c'), ('verify', '-r', 'bad.b2z')):
+        fails(said, *words)
+
+
 def many_directories_may_be_given():
     names = ['d%d' % i for i in range(200)]
     for name in names:
@@ -178,6 +194,7 @@ main(frames_below_a_directory_are_found,
      all_are_compacted,
      order_does_not_depend_on_threads,
      deep_trees_are_read,
+     damaged_stores_are_told_with_the_place,
      many_directories_may_be_given,
      a_full_standard_output_ends_the_work,
      an_interrupt_ends_all_processes)
