@@ -10,8 +10,7 @@
 
 enum {
     LIMIT = 64 << 20,    /* bytes in all pieces, if no owner says otherwise */
-    KEPT_MAX = 16 << 20, /* bytes in all pieces beyond which none is kept that
-                            was read */
+    KEPT_MAX = 16 << 20, /* bytes in pieces that were read, */
     KEPT_PART = 4,       /* but at most this part of the limit */
     STALE_S = 10,        /* time after which a piece that was fetched ahead will
                             probably not be read */
@@ -73,27 +72,42 @@ void http_memory_unlock(struct http_memory *memory)
     pthread_mutex_unlock(&memory->lock);
 }
 
-/* Free pieces of a list that nobody uses and that came before a time, until no
-   more than `most` bytes are used. */
-static void evict_list_locked(struct http_memory *memory, struct list *list,
-                              size_t most, int64_t before_ns)
+static void evict_locked(struct http_piece *piece, int64_t before_ns)
 {
-    list_for_each_safe(node, list) {
-        struct http_piece *piece = list_entry(node, struct http_piece, node);
+    if (piece->nusers == 0 && piece->ready && piece->ready_ns < before_ns)
+        http_piece_free_locked(piece);
+}
 
+/* Free pieces that were read until they use no more than `kept` bytes, and all
+   pieces together `most`. */
+static void evict_kept_locked(struct http_memory *memory, size_t kept,
+                              size_t most)
+{
+    list_for_each_safe(node, &memory->kept) {
+        if (memory->kept_used <= kept && memory->used <= most)
+            return;
+        evict_locked(list_entry(node, struct http_piece, node), INT64_MAX);
+    }
+}
+
+/* Free pieces that came before a time and were not read, until all pieces use
+   no more than `most` bytes. */
+static void evict_wanted_locked(struct http_memory *memory, size_t most,
+                                int64_t before_ns)
+{
+    list_for_each_safe(node, &memory->wanted) {
         if (memory->used <= most)
             return;
-        if (piece->nusers == 0 && piece->ready && piece->ready_ns < before_ns)
-            http_piece_free_locked(piece);
+        evict_locked(list_entry(node, struct http_piece, node), before_ns);
     }
 }
 
 void http_memory_evict_locked(struct http_memory *memory)
 {
-    size_t most = memory->owner.limit / KEPT_PART;
+    size_t kept = memory->owner.limit / KEPT_PART;
 
-    evict_list_locked(memory, &memory->kept, most < KEPT_MAX ? most : KEPT_MAX,
-                      INT64_MAX);
+    evict_kept_locked(memory, kept < KEPT_MAX ? kept : KEPT_MAX,
+                      memory->owner.limit);
 }
 
 void http_memory_count(struct http_memory *memory, ptrdiff_t change)
@@ -108,10 +122,21 @@ bool http_memory_has_room_locked(struct http_memory *memory, size_t len)
     size_t limit = memory->owner.limit;
     size_t most = limit > len ? limit - len : 0;
 
-    evict_list_locked(memory, &memory->kept, most, INT64_MAX);
-    evict_list_locked(memory, &memory->wanted, most,
-                      clock_monotonic_ns() - STALE_S * CLOCK_SECOND_NS);
+    evict_kept_locked(memory, SIZE_MAX, most);
+    evict_wanted_locked(memory, most,
+                        clock_monotonic_ns() - STALE_S * CLOCK_SECOND_NS);
     return len <= limit && memory->used <= most;
+}
+
+/* Count a piece whose length changes. */
+static void count_locked(struct http_piece *piece, size_t len)
+{
+    struct http_memory *memory = piece->remote->context->memory;
+
+    memory->used += len - piece->len;
+    if (!piece->wanted && !piece->pinned)
+        memory->kept_used += len - piece->len;
+    piece->len = len;
 }
 
 struct http_piece *http_piece_new_locked(struct http_remote *remote,
@@ -125,50 +150,51 @@ struct http_piece *http_piece_new_locked(struct http_remote *remote,
     *piece = (struct http_piece){
         .remote = remote,
         .off = off,
-        .len = len,
         .nusers = 1,
     };
     list_init(&piece->batch);
     list_init(&piece->waits);
     list_append(&remote->pieces, &piece->mine);
     list_append(&memory->kept, &piece->node);
-    memory->used += len;
+    count_locked(piece, len);
     http_memory_evict_locked(memory);
     return piece;
 }
 
 void http_piece_free_locked(struct http_piece *piece)
 {
-    piece->remote->context->memory->used -= piece->len;
+    count_locked(piece, 0);
     list_remove(&piece->node);
     list_remove(&piece->mine);
     free(piece);
 }
 
-static void move_locked(struct http_piece *piece, struct list *list)
+static void move_locked(struct http_piece *piece, bool wanted)
 {
+    struct http_memory *memory = piece->remote->context->memory;
+    size_t len = piece->len;
+
     if (piece->pinned)
         return;
+    count_locked(piece, 0);
+    piece->wanted = wanted;
+    count_locked(piece, len);
     list_remove(&piece->node);
-    list_append(list, &piece->node);
+    list_append(wanted ? &memory->wanted : &memory->kept, &piece->node);
 }
 
 void http_piece_touch_locked(struct http_piece *piece)
 {
-    move_locked(piece, &piece->remote->context->memory->kept);
+    move_locked(piece, false);
 }
 
 void http_piece_want_locked(struct http_piece *piece)
 {
-    move_locked(piece, &piece->remote->context->memory->wanted);
+    move_locked(piece, true);
 }
 
 void http_piece_fill_locked(struct http_piece *piece, uint64_t off, size_t len)
 {
-    struct http_memory *memory = piece->remote->context->memory;
-
-    memory->used -= piece->len;
-    memory->used += len;
+    count_locked(piece, len);
     piece->off = off;
-    piece->len = len;
 }

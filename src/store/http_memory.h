@@ -30,6 +30,7 @@ struct http_memory {
     struct list wanted; /* pieces fetched ahead that were not read yet, in the
                            same order */
     size_t used;        /* bytes in all pieces, and in objects to be sent */
+    size_t kept_used;   /* bytes in the pieces in `kept` */
     size_t counted;     /* of these, bytes that `owner` knows of */
     struct store_http_owner owner;
 };
@@ -46,6 +47,7 @@ struct http_piece {
     unsigned nusers;
     bool first;  /* the remote gets known by it */
     bool ready;  /* the bytes, or an error, have come */
+    bool wanted; /* it is in `wanted`, unless it is pinned */
     bool pinned; /* stays as long as the remote */
     bool unkept; /* the disk may keep it, and no thread has seen to that */
     bool from_disk;

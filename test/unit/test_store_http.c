@@ -372,6 +372,37 @@ START_TEST(nothing_is_fetched_ahead_beyond_the_limit)
 }
 END_TEST
 
+START_TEST(bytes_being_read_stay_however_many_wait)
+{
+    static const struct http_answer answers[] = { WHOLE("a"), WHOLE("b") };
+    /* A fourth of it is room for one object that was read, but not for two. */
+    static const struct store_http_owner owner = { .limit = 5 * SIZE };
+    struct store_object *objects[2];
+    struct waiting waiting[2];
+    struct store *store;
+    struct bench bench;
+    char byte;
+
+    begin(&bench, answers, 2, NET_FOREVER);
+    store = open_dir(&bench);
+    objects[0] = open_object(store, "00000001.chunk");
+    objects[1] = open_object(store, "00000002.chunk");
+    for (int i = 0; i < 2; i++) {
+        fetch_ahead(&waiting[i], objects[i]);
+        sem_wait(&waiting[i].ready);
+    }
+    ck_assert_int_eq(store_http_set_owner(bench.net, &owner), 0);
+    for (uint64_t off = 0; off < SIZE; off++)
+        ck_assert_int_eq(store_object_read_at(objects[0], off, &byte, 1), 0);
+    ck_assert_int_eq(store_object_read_at(objects[1], 0, &byte, 1), 0);
+    ck_assert_uint_eq(http_server_nrequests(bench.server), 2);
+    store_object_close(objects[0]);
+    store_object_close(objects[1]);
+    store_close(store);
+    end(&bench);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -385,6 +416,7 @@ int main(void)
         waiter_learns_that_bytes_cannot_be_had,
         store_closes_while_bytes_are_on_their_way,
         nothing_is_fetched_ahead_beyond_the_limit,
+        bytes_being_read_stay_however_many_wait,
         NULL,
     };
 
