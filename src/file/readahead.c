@@ -371,10 +371,10 @@ static void plan_fetch_locked(struct file *file, struct file_reader *reader,
         return;
     if (reader->fetch_off < reader->ahead_off)
         reader->fetch_off = reader->ahead_off;
-    if (reader->fetch_off + STEP > reader->next_off + window)
+    if (reader->fetch_off + STEP > reader->ahead_off + window)
         return;
     *from = reader->fetch_off;
-    *to = reader->next_off + window;
+    *to = reader->ahead_off + window;
     if (*to > size)
         *to = size;
     if (*to < *from)

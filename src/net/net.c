@@ -91,7 +91,7 @@ static void start(struct net *net, struct net_transfer *transfer)
     int r;
 
     list_remove(&transfer->node);
-    transfer->sent_ns = clock_monotonic_ns();
+    net_gauge_begin(&net->gauge, &transfer->flight);
     r = net_transfer_begin(transfer, why);
     if (r < 0) {
         hold_back(net, transfer, r, why);
@@ -125,7 +125,7 @@ static void try_again(struct net *net, struct net_transfer *transfer,
     int64_t pause = net_pace_pause(transfer->ntries, &net->seed);
 
     if (result->cause == NET_BUSY)
-        net_pace_busy(&net->pace, transfer->sent_ns, now);
+        net_pace_busy(&net->pace, transfer->flight.began_ns, now);
     if (pause < result->pause_ns)
         pause = result->pause_ns;
     if (tries_left(net, transfer) == 0 || pause >= transfer->until_ns - now) {
@@ -150,8 +150,8 @@ static void end_try(struct net *net, struct net_transfer *transfer,
     stop(net, transfer);
     net_counts_receive(&net->counts, transfer->nstored, result.first_us);
     if (result.first_us > 0)
-        net_gauge_note(&net->gauge, transfer->nstored, result.first_us,
-                       result.body_us);
+        net_gauge_note(&net->gauge, &transfer->flight, transfer->nstored,
+                       result.first_us, result.body_us);
     if (transfer->headers.status > 0) {
         net->answered = true;
         net->heard_ns = clock_monotonic_ns();

@@ -6,8 +6,6 @@
 enum {
     FADE = 256,            /* a value loses this part of it at each step */
     SINGLE_MIN = 32 << 10, /* bytes of a reply that tell a speed */
-    INTERVAL_MIN_US = 50000,
-    INTERVAL_RTTS = 2,
     NREPLIES_MIN = 16,
     US_PER_S = 1000000,
     NS_PER_US = 1000,
@@ -42,32 +40,29 @@ static uint64_t speed(uint64_t nbytes, int64_t us)
     return (uint64_t)((double)nbytes * US_PER_S / (double)(us > 0 ? us : 1));
 }
 
-/* The speed of all replies is measured over intervals in which several may
-   come. */
-static void note_all(struct net_gauge *gauge, uint64_t nbytes, int64_t took_us)
+void net_gauge_receive(struct net_gauge *gauge, size_t nbytes)
 {
-    int64_t now = clock_monotonic_ns();
-    int64_t least = INTERVAL_RTTS * (int64_t)get(&gauge->rtt_us);
-    int64_t us;
-
-    if (gauge->nbytes == 0)
-        gauge->begin_ns = now - took_us * NS_PER_US;
     gauge->nbytes += nbytes;
-    us = (now - gauge->begin_ns) / NS_PER_US;
-    if (us < (least > INTERVAL_MIN_US ? least : INTERVAL_MIN_US))
-        return;
-    note_most(&gauge->all, speed(gauge->nbytes, us));
-    gauge->nbytes = 0;
 }
 
-void net_gauge_note(struct net_gauge *gauge, uint64_t nbytes, int64_t first_us,
-                    int64_t body_us)
+void net_gauge_begin(const struct net_gauge *gauge, struct net_flight *out)
 {
+    *out = (struct net_flight){
+        .began_ns = clock_monotonic_ns(),
+        .nbytes = gauge->nbytes,
+    };
+}
+
+void net_gauge_note(struct net_gauge *gauge, const struct net_flight *flight,
+                    uint64_t nbytes, int64_t first_us, int64_t body_us)
+{
+    int64_t all_us = (clock_monotonic_ns() - flight->began_ns) / NS_PER_US;
+
     set(&gauge->nreplies, get(&gauge->nreplies) + 1);
     note_least(&gauge->rtt_us, (uint64_t)first_us);
     if (nbytes >= SINGLE_MIN)
         note_most(&gauge->single, speed(nbytes, body_us));
-    note_all(gauge, nbytes, first_us + body_us);
+    note_most(&gauge->all, speed(gauge->nbytes - flight->nbytes, all_us));
 }
 
 void net_gauge_get(const struct net_gauge *gauge, struct net_speed *out)

@@ -51,6 +51,7 @@ int net_submit(struct net *net, struct net_request *request)
         return r;
     }
     transfer->options = &net->options;
+    transfer->gauge = &net->gauge;
     transfer->began_ns = clock_monotonic_ns();
     transfer->until_ns =
         transfer->began_ns + (int64_t)timeout * 1000 * NS_PER_MS;

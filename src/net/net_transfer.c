@@ -120,6 +120,7 @@ static size_t take_body(char *bytes, size_t size, size_t n, void *context)
     struct net_transfer *transfer = context;
     size_t len = size * n;
 
+    net_gauge_receive(transfer->gauge, len);
     if (net_transfer_is_whole(transfer))
         return store_whole(transfer, bytes, len);
     if (!net_transfer_has_object(transfer->headers.status) ||

@@ -6,6 +6,7 @@
 
 #include "base/list.h"
 #include "net/curl.h"
+#include "net/net_gauge.h"
 #include "net/net_headers.h"
 #include "net/s3_site.h"
 
@@ -19,6 +20,7 @@ struct net_transfer {
     struct list node; /* in one of the lists of the loop */
     struct net_request *request;
     const struct net_options *options;
+    struct net_gauge *gauge;
     atomic_bool cancelled;
     atomic_bool wanted; /* somebody waits for it */
 
@@ -30,7 +32,6 @@ struct net_transfer {
     int64_t began_ns;
     int64_t until_ns; /* deadline, by the monotonic clock */
     int64_t next_ns;  /* when the next try may begin */
-    int64_t sent_ns;  /* when this try began */
     unsigned ntries;
     unsigned nredirects;
     struct url target; /* where the last reply has redirected to; of zeros:
@@ -38,6 +39,7 @@ struct net_transfer {
     bool fresh;        /* the next try takes a new connection */
 
     /* Of this try. */
+    struct net_flight flight;
     CURL *easy; /* NULL between tries */
     struct curl_slist *lines;
     struct net_headers headers;
