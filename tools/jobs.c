@@ -50,6 +50,7 @@ struct crew {
     uint64_t done; /* bytes */
     uint64_t total;
     bool stopped; /* the processes were told to end */
+    bool cut;     /* a job whose turn has come was not done for that reason */
     struct progress progress;
 };
 
@@ -123,6 +124,28 @@ static bool has_output(int fd)
     return lseek(fd, 0, SEEK_END) > 0;
 }
 
+/* Has an interruption ended a job?  It may reach its process first. */
+static bool is_interrupted(const struct crew *crew, const struct slot *slot)
+{
+    int signal_no = WIFSIGNALED(slot->status) ? WTERMSIG(slot->status) : 0;
+
+    return signal_no != 0 && (crew->stopped || signal_no == SIGINT ||
+                              signal_no == SIGTERM || signal_no == SIGHUP);
+}
+
+/* Tell that a job has ended.  Its output is out by then. */
+static void tell_end(struct crew *crew, const struct slot *slot)
+{
+    const struct jobs *jobs = crew->jobs;
+
+    if (!jobs->ended)
+        return;
+    crew->cut |= is_interrupted(crew, slot) || fflush(stdout) != 0;
+    if (!crew->cut)
+        jobs->ended(jobs->context, &jobs->files->entries[slot->job],
+                    slot->status != 0);
+}
+
 /* Print the output of a job that has ended, and count it. */
 static void finish(struct crew *crew, struct slot *slot)
 {
@@ -144,6 +167,7 @@ static void finish(struct crew *crew, struct slot *slot)
         crew->nfailed++;
     else if (jobs->done)
         jobs->done(jobs->context, slot->counts);
+    tell_end(crew, slot);
     slot->pid = 0;
     crew->oldest++;
 }
@@ -287,6 +311,8 @@ static long run_alone(const struct jobs *jobs)
 
     if (r == 0 && jobs->done)
         jobs->done(jobs->context, counts);
+    if (jobs->ended)
+        jobs->ended(jobs->context, jobs->files->entries, r < 0);
     return r < 0;
 }
 

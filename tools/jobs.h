@@ -35,6 +35,10 @@ struct jobs {
     /* Called for each job that has succeeded, in their order; may be NULL. */
     void (*done)(void *context, const uint64_t counts[JOBS_NCOUNTS]);
 
+    /* Called for each job that has ended, in their order, but not for one that
+       an interruption ended, nor for any after that; may be NULL. */
+    void (*ended)(void *context, const struct tree_entry *file, bool failed);
+
     bool
         waits; /* jobs wait for the disk more than they compute, so more of them
                    run at a time than there are CPUs */

@@ -7,13 +7,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "args.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "file/verify.h"
 #include "jobs.h"
 #include "path_json.h"
 #include "progress.h"
+#include "resume.h"
 #include "source.h"
 #include "threads.h"
 #include "tree.h"
@@ -23,6 +28,12 @@ enum {
     OPTION_JSON = 0x300,
     OPTION_QUIET,
     OPTION_SUMS,
+    OPTION_RESUME,
+    OPTION_IDLE,
+};
+
+enum {
+    LEAST_NICE = 19,
 };
 
 struct verify {
@@ -36,6 +47,7 @@ struct verify {
     uint64_t nfaults;                       /* number found in the frame */
     uint64_t nbytes;                        /* decoded size of the frame */
     struct progress progress;
+    struct resume resume;
 };
 
 static void print_json(struct json_object *object)
@@ -209,12 +221,24 @@ static int verify_one(void *context, const struct tree_entry *file,
     return good ? 0 : -EBADMSG;
 }
 
-/* Verify all frames.  Returns whether all of them are good. */
-static bool verify_all(struct verify *verify, const struct tree *frames)
+static void note_end(void *context, const struct tree_entry *file, bool failed)
 {
+    struct verify *verify = context;
+
+    resume_note(&verify->resume, file->path, failed);
+}
+
+/* Verify all frames from `first` on.  Returns whether all of them are good, also
+   those before. */
+static bool verify_rest(struct verify *verify, const struct tree *frames,
+                        size_t first)
+{
+    const struct tree rest = { .entries = frames->entries + first,
+                               .n = frames->n - first };
     const struct jobs jobs = {
-        .files = frames,
+        .files = &rest,
         .run = verify_one,
+        .ended = note_end,
         .context = verify,
         .separator = verify->json ? ",\n" : NULL,
     };
@@ -225,7 +249,38 @@ static bool verify_all(struct verify *verify, const struct tree *frames)
     nfailed = jobs_run(&jobs);
     if (verify->json)
         printf("\n]\n");
-    return nfailed == 0 && frames->nfailed == 0;
+    if (nfailed < 0 || ferror(stdout))
+        return false;
+    resume_end(&verify->resume);
+    return verify->resume.nfailed == 0 && frames->nfailed == 0;
+}
+
+/* Find the frames that the user named, and verify them. */
+static bool verify_named(struct verify *verify, char **paths, int npaths,
+                         bool recursive)
+{
+    struct tree frames = { 0 };
+    size_t first = 0;
+    int r = tree_find_frames(paths, npaths,
+                             recursive ? TREE_BELOW | TREE_LEAVES : 0, &frames);
+    bool good;
+
+    if (r == 0)
+        r = resume_begin(&verify->resume, &frames, &first);
+    good = r == 0 && verify_rest(verify, &frames, first);
+    tree_free(&frames);
+    return good;
+}
+
+/* Leave disk and CPU to others that want them, as far as the system lets a
+   process do so. */
+static void be_idle(void)
+{
+    const int idle = 3 << 13; /* IOPRIO_CLASS_IDLE, where classes are */
+
+    if (syscall(SYS_ioprio_set, 1 /* IOPRIO_WHO_PROCESS */, 0, idle) < 0 ||
+        setpriority(PRIO_PROCESS, 0, LEAST_NICE) < 0)
+        log_debug("priority stays: %s", strerror(errno));
 }
 
 static int run(const struct verb *verb, int argc, char **argv)
@@ -234,16 +289,15 @@ static int run(const struct verb *verb, int argc, char **argv)
         { "json", no_argument, NULL, OPTION_JSON },
         { "quiet", no_argument, NULL, OPTION_QUIET },
         { "sums", no_argument, NULL, OPTION_SUMS },
+        { "resume", required_argument, NULL, OPTION_RESUME },
+        { "idle", no_argument, NULL, OPTION_IDLE },
         { "recursive", no_argument, NULL, ARGS_RECURSIVE },
         { "frame-offset", required_argument, NULL, ARGS_FRAME_OFFSET },
         ARGS_ROWS,
     };
     struct verify verify = { 0 };
-    struct tree frames = { 0 };
     bool recursive = false;
-    bool good;
     int option;
-    int r;
 
     while ((option = args_next(verb, argc, argv, options)) != -1)
         switch (option) {
@@ -256,6 +310,12 @@ static int run(const struct verb *verb, int argc, char **argv)
         case OPTION_SUMS:
             verify.only_sums = true;
             break;
+        case OPTION_RESUME:
+            verify.resume.path = optarg;
+            break;
+        case OPTION_IDLE:
+            be_idle();
+            break;
         case ARGS_RECURSIVE:
             recursive = true;
             break;
@@ -265,29 +325,33 @@ static int run(const struct verb *verb, int argc, char **argv)
         }
     args_frames(verb, argc);
 
-    r = tree_find_frames(argv + optind, argc - optind,
-                         recursive ? TREE_BELOW | TREE_LEAVES : 0, &frames);
-    good = r == 0 && verify_all(&verify, &frames);
-    tree_free(&frames);
-    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+    return verify_named(&verify, argv + optind, argc - optind, recursive)
+               ? EXIT_SUCCESS
+               : EXIT_FAILURE;
 }
 
 const struct verb verb_verify = {
     .name = "verify",
-    .args = "[-r] [--json] [--quiet] [--sums] [--frame-offset N] FRAME...",
+    .args = "[-r] [--json] [--quiet] [--sums] [--resume FILE] [--idle] "
+            "[--frame-offset N] FRAME...",
     .summary = "Check every structure and decode every chunk",
-    .help = "Options:\n"
-            "  --json            print the result as JSON\n"
-            "  --quiet           print only faults\n"
-            "  --sums            compare stored bytes with their checksums, "
-            "and decode\n"
-            "                    nothing\n" ARGS_RECURSIVE_HELP ARGS_COMMON_HELP
-            "\n"
-            "Each fault is one line with its chunk and its offset in the "
-            "file.\n"
-            "The exit status is 1 if there are any.\n\n"
-            "Example:\n"
-            "  b2frame verify --quiet -r .\n",
+    .help =
+        "Options:\n"
+        "  --json            print the result as JSON\n"
+        "  --quiet           print only faults\n"
+        "  --sums            compare stored bytes with their checksums, "
+        "and decode\n"
+        "                    nothing\n"
+        "  --resume FILE     keep in FILE how far it is, and go on there "
+        "after an\n"
+        "                    interruption\n"
+        "  --idle            let others have disk and CPU first\n" ARGS_RECURSIVE_HELP
+            ARGS_COMMON_HELP "\n"
+        "Each fault is one line with its chunk and its offset in the "
+        "file.\n"
+        "The exit status is 1 if there are any.\n\n"
+        "Example:\n"
+        "  b2frame verify --quiet -r .\n",
     .run = run,
     .urls = true,
 };

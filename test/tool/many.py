@@ -186,6 +186,47 @@ def an_interrupt_ends_all_processes():
         check(not said, said)
 
 
+def verify_goes_on_after_an_interruption():
+    os.mkdir('tree')
+    frame('tree/000', numbers(1 << 20))
+    for i in range(1, 200):
+        copy('tree/000', 'tree/%03d' % i)
+    write('tree/000', read('tree/001')[:-30])
+    words = ('verify', '--idle', '--threads', '2', '--resume', 'state', '-r',
+             'tree')
+    with subprocess.Popen([TOOL, *words], stdout=subprocess.PIPE,
+                          env=dict(harness.environment())) as tool:
+        while not os.path.exists('state'):
+            check(tool.poll() is None, 'has ended')
+        tool.send_signal(signal.SIGTERM)
+        said = tool.stdout.read().decode()
+        check(tool.wait(TIMEOUT) == -signal.SIGTERM, tool.returncode)
+    last = read('state').decode().split(' ', 2)[2]
+    more = work(*words, status=1)[0]
+    done = [line.split(':')[0] for line in said.splitlines()]
+    rest = [line.split(':')[0] for line in more.splitlines()]
+    check(last in done and last not in rest, last)
+    check(set(done + rest) == {'tree/%03d' % i for i in range(200)}, 'frames')
+    check(min(rest) > last, 'begins with ' + rest[0])
+    check(not os.path.exists('state'), 'state is left')
+
+
+def where_to_go_on_is_checked():
+    make_tree()
+    write('state', b'b2frame-resume 0 tree/magic-alone')
+    check(work('verify', '--resume', 'state', '-r', 'tree')[0].count(': ok') ==
+          3, 'those behind')
+    write('state', b'b2frame-resume 2 tree/magic-alone')
+    work('verify', '--resume', 'state', '-r', 'tree', status=1)
+    for known in b'', b'b2frame-resume 2 tree/none', b'b2frame-resume x':
+        write('state', known)
+        check(work('verify', '--resume', 'state', '-r', 'tree')[0].count(
+            ': ok') == 5, 'from the start')
+    write('state', b'a file of the user')
+    fails('not a file of --resume', 'verify', '--resume', 'state', '-r', 'tree')
+    check(read('state') == b'a file of the user', 'is overwritten')
+
+
 main(frames_below_a_directory_are_found,
      a_damaged_frame_does_not_hide_the_others,
      a_table_has_a_row_for_each_and_the_sums,
@@ -197,4 +238,6 @@ main(frames_below_a_directory_are_found,
      damaged_stores_are_told_with_the_place,
      many_directories_may_be_given,
      a_full_standard_output_ends_the_work,
-     an_interrupt_ends_all_processes)
+     an_interrupt_ends_all_processes,
+     verify_goes_on_after_an_interruption,
+     where_to_go_on_is_checked)

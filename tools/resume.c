@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "resume.h"
+
+#include <errno.h>
+#include <linux/limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+enum {
+    TEXT_MAX = PATH_MAX + 64,
+};
+
+/* The file has one line: this, the number of files that have failed, a space,
+   and the last entry. */
+static const char magic[] = "b2frame-resume ";
+
+static int report(const struct resume *resume, int error, const char *what)
+{
+    log_error("%s: %s", resume->path, what ? what : strerror(-error));
+    return error;
+}
+
+/* Read the file, or nothing if it is not there. */
+static int read_text(const struct resume *resume, char text[TEXT_MAX])
+{
+    FILE *file = fopen(resume->path, "re");
+    size_t len;
+    bool bad;
+
+    text[0] = '\0';
+    if (!file)
+        return errno == ENOENT ? 0 : report(resume, -errno, NULL);
+    len = fread(text, 1, TEXT_MAX - 1, file);
+    bad = ferror(file);
+    fclose(file);
+    text[bad ? 0 : len] = '\0';
+    return bad ? report(resume, -EIO, NULL) : 0;
+}
+
+static size_t find(const struct tree *tree, const char *entry)
+{
+    for (size_t i = 0; i < tree->n; i++)
+        if (strcmp(tree->entries[i].path, entry) == 0)
+            return i + 1;
+    return 0;
+}
+
+int resume_begin(struct resume *resume, const struct tree *tree, size_t *first)
+{
+    char text[TEXT_MAX];
+    char *rest;
+    long nfailed;
+    int r;
+
+    *first = 0;
+    r = resume->path ? read_text(resume, text) : 0;
+    if (r < 0 || !resume->path || text[0] == '\0')
+        return r;
+    if (strncmp(text, magic, strlen(magic)) != 0)
+        return report(resume, -EINVAL, "is not a file of --resume");
+    nfailed = strtol(text + strlen(magic), &rest, 10);
+    if (nfailed >= 0 && *rest == ' ')
+        *first = find(tree, rest + 1);
+    if (*first > 0)
+        resume->nfailed = nfailed;
+    return 0;
+}
+
+/* Replace the file in one step. */
+static int write_text(const struct resume *resume, const char *entry)
+{
+    char temporary[PATH_MAX];
+    FILE *file;
+    bool bad;
+
+    if (snprintf(temporary, sizeof(temporary), "%s.new", resume->path) >=
+        (int)sizeof(temporary))
+        return -ENAMETOOLONG;
+    file = fopen(temporary, "we");
+    if (!file)
+        return -errno;
+    fprintf(file, "%s%ld %s", magic, resume->nfailed, entry);
+    bad = ferror(file);
+    if (fclose(file) != 0 || bad || rename(temporary, resume->path) < 0)
+        return errno ? -errno : -EIO;
+    return 0;
+}
+
+void resume_note(struct resume *resume, const char *entry, bool failed)
+{
+    int r;
+
+    resume->nfailed += failed;
+    if (!resume->path)
+        return;
+    r = write_text(resume, entry);
+    if (r == 0)
+        return;
+    report(resume, r, NULL);
+    resume->path = NULL;
+}
+
+void resume_end(const struct resume *resume)
+{
+    if (resume->path && unlink(resume->path) < 0 && errno != ENOENT)
+        report(resume, -errno, NULL);
+}
