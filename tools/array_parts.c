@@ -61,9 +61,13 @@ int array_parts_parse(const char *text, uint64_t max,
 
 int array_parts_complain(int error, const char *option, const char *value)
 {
-    log_error("%s %s: %s", option, value,
-              error == -ENOMEM ? strerror(ENOMEM)
-                               : "not a value that makes sense");
+    const char *what = "wants numbers with commas between them, such as 100,20";
+
+    if (error == -ENOMEM)
+        what = strerror(ENOMEM);
+    else if (strcmp(option, "--dtype") == 0)
+        what = "wants the type of an item as NumPy prints it, such as <f8";
+    log_error("%s %s: %s", option, value, what);
     return error;
 }
 

@@ -160,8 +160,9 @@ def what_is_wrong_is_named():
     fails('has 2 dimensions', 'convert', '--chunks', '5', 'a', 'b')
     fails('has 2 dimensions', 'convert', '--chunks', '5,5', '--blocks',
           '1,1,1', 'a', 'b')
-    fails('makes sense', 'convert', '--chunks', '5,x', 'a', 'b')
-    fails('makes sense', 'convert', '--chunks', '5,-1', 'a', 'b')
+    for wrong in ('5,x', '5,-1', ',', '5,,5', '5;5'):
+        fails('wants numbers with commas', 'convert', '--chunks', wrong, 'a',
+              'b')
     fails('have no items', 'convert', '--chunks', '5,0', 'a', 'b')
     fails('larger than chunks', 'convert', '--chunks', '5,5', '--blocks',
           '6,5', 'a', 'b')

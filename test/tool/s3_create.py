@@ -67,6 +67,12 @@ def arrays_are_made():
         create(s3.url + 'a', *options)
         check(b2frame('cat', s3.url + 'a') == CONTENT, 'content')
         check(info(s3.url + 'a')['array']['shape'] == [100, 250], 'shape')
+        for layout in ('sparse', 'contiguous'):
+            b2frame('convert', '--chunks', '30,41', '--layout', layout,
+                    s3.url + 'a', s3.url + layout)
+            check(info(s3.url + layout)['array']['chunks'] == [30, 41],
+                  'chunks')
+            check(b2frame('cat', s3.url + layout) == CONTENT, 'items')
         indexes = [request for request in s3.requests
                    if request.method == 'PUT' and
                    request.path == '/a/chunks.b2frame']
