@@ -18,23 +18,28 @@ enum {
     CHUNKS = 4,         /* to keep in memory */
 };
 
-int array_copy_context(const struct file_params *params,
-                       struct file_context **out)
+size_t array_copy_cache_size(const struct file_params *params)
+{
+    size_t least = file_default_options.cache_size;
+    struct fault fault = FAULT_NONE;
+    struct layout layout;
+    size_t size = 0;
+
+    if (layout_init(&layout, &params->array->shape, params->chunk.typesize,
+                    &fault) == 0)
+        size = (size_t)CHUNKS * layout.chunk_nitems * layout.itemsize;
+    return size < least ? least : size;
+}
+
+int array_copy_context(size_t cache_size, struct file_context **out)
 {
     struct file_options options = file_default_options;
-    struct fault fault = FAULT_NONE;
-    size_t chunksize = 0;
-    struct layout layout;
     int r;
 
     options.view = FILE_VIEW_ARRAY;
     options.commit = 0;
+    options.cache_size = cache_size;
     options.nthreads = threads_get();
-    if (layout_init(&layout, &params->array->shape, params->chunk.typesize,
-                    &fault) == 0)
-        chunksize = (size_t)layout.chunk_nitems * layout.itemsize;
-    if (options.cache_size / CHUNKS < chunksize)
-        options.cache_size = CHUNKS * chunksize;
     r = file_context_new(&options, out);
     if (r < 0)
         log_error("cannot start: %s", strerror(-r));

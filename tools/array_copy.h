@@ -27,10 +27,13 @@ struct array_source {
                      memory; else the last */
 };
 
-/* Make a context for the file of the new array, which has memory for a few of
-   its chunks.  Returns 0 or a negative errno, which was reported. */
-int array_copy_context(const struct file_params *params,
-                       struct file_context **out);
+/* Return the size in bytes of a cache for copying, which holds a few of the new
+   chunks. */
+size_t array_copy_cache_size(const struct file_params *params);
+
+/* Make a context for the file of a new array.  Returns 0 or a negative errno,
+   which was reported. */
+int array_copy_context(size_t cache_size, struct file_context **out);
 
 /*
  * Copy all items to a new array, in which all items are zeros, and sync it.

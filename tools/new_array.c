@@ -16,7 +16,6 @@
 #include "interrupt.h"
 #include "progress.h"
 #include "source.h"
-#include "threads.h"
 
 enum {
     PIECE = 4 << 20,          /* bytes copied at a time */
@@ -246,25 +245,6 @@ static size_t cache_size(const struct file_params *params)
     return (size_t)size;
 }
 
-/* Make the context for a new array. */
-static int make_context(const struct file_params *params, bool fortran,
-                        struct file_context **out)
-{
-    struct file_options options = file_default_options;
-    int r;
-
-    if (fortran)
-        return array_copy_context(params, out);
-    options.view = FILE_VIEW_ARRAY;
-    options.commit = 0;
-    options.cache_size = cache_size(params);
-    options.nthreads = threads_get();
-    r = file_context_new(&options, out);
-    if (r < 0)
-        log_error("cannot start: %s", strerror(-r));
-    return r;
-}
-
 /* Copy the input and sync the file. */
 static int fill(const struct file_params *params, struct input *input,
                 struct file *file, const char *path)
@@ -289,7 +269,9 @@ int new_array_write(const struct file_params *params, struct input *input,
     struct fault fault = FAULT_NONE;
     struct file_context *context;
     struct file *file;
-    int r = make_context(params, input->fortran, &context);
+    int r = array_copy_context(input->fortran ? array_copy_cache_size(params)
+                                              : cache_size(params),
+                               &context);
 
     if (r < 0)
         return r;

@@ -59,7 +59,8 @@ int rechunk_write(const struct rechunk *rechunk, struct store *store)
     struct fault fault = FAULT_NONE;
     struct file_context *context;
     struct file *file;
-    int r = array_copy_context(rechunk->params, &context);
+    int r =
+        array_copy_context(array_copy_cache_size(rechunk->params), &context);
 
     if (r < 0)
         return r;
