@@ -84,3 +84,37 @@ class LibraryFrame:
 
     def sync(self):
         self.library.check(self.lib.framefs_sync(self.handle))
+
+    def call(self, name, *args):
+        """Call any function of a frame."""
+        return self.library.check(getattr(self.lib, 'framefs_' + name)(
+            self.handle, *args))
+
+    def key_of(self, chunk_no):
+        key = ctypes.c_uint64()
+        self.call('chunk_key', ctypes.c_uint64(chunk_no), ctypes.byref(key))
+        return key.value
+
+    def key_get(self, key, size):
+        """Return the decoded chunk with a key, of at most `size` bytes."""
+        buf = ctypes.create_string_buffer(size)
+        got = self.call('key_get', ctypes.c_uint64(key), 0, buf,
+                        ctypes.c_size_t(size))
+        return buf.raw[:got]
+
+    def key_put(self, key, data):
+        self.call('key_put', ctypes.c_uint64(key), 0, data,
+                  ctypes.c_size_t(len(data)))
+
+    def key_append(self, data):
+        key = ctypes.c_uint64()
+        self.call('key_append', 0, data, ctypes.c_size_t(len(data)),
+                  ctypes.byref(key))
+        return key.value
+
+    def key_delete(self, key):
+        self.call('key_delete', ctypes.c_uint64(key))
+
+    def reorder(self, order):
+        self.call('chunk_reorder', (ctypes.c_uint64 * len(order))(*order),
+                  ctypes.c_uint64(len(order)))

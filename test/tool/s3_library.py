@@ -8,6 +8,7 @@ usage: s3_library.py B2FRAME BUILD [TEST...]
 
 import errno
 import os
+import shutil
 import sys
 
 BUILD = os.path.abspath(sys.argv.pop(2))
@@ -64,7 +65,106 @@ def contiguous_frames_are_only_read():
               '--layout sparse' in str(said), '%s' % said)
 
 
+class Keys:
+    """What the chunks with each key have ever held."""
+
+    def __init__(self):
+        self.contents = {}
+
+    def give(self, key, content):
+        self.contents.setdefault(key, set()).add(content)
+
+    def check(self, there):
+        """Each key leads to what its chunk has held, or is lost.  Return how
+        many are not."""
+        found = 0
+        for key, contents in self.contents.items():
+            try:
+                check(there.key_get(key, CHUNK) in contents,
+                      'key %d leads to another chunk' % key)
+                found += 1
+            except FileNotFoundError:
+                pass
+        return found
+
+
+def overwrite(there, keys, number):
+    keys.give(there.key_of(number), noise(CHUNK, number))
+    there.write(noise(CHUNK, number), number * CHUNK)
+    there.sync()
+
+
+def put(there, keys, number):
+    keys.give(there.key_of(number), noise(CHUNK, number))
+    there.key_put(there.key_of(number), noise(CHUNK, number))
+
+
+def append(there, keys, number):
+    keys.give(there.key_append(noise(CHUNK, number)), noise(CHUNK, number))
+
+
+def delete(there, _keys, number):
+    there.key_delete(there.key_of(number))
+
+
+def swap(there, _keys, number):
+    order = list(range(there.size() // CHUNK))
+    order[0], order[number] = number, 0
+    there.reorder(order)
+
+
+CHANGES = (overwrite, put, append, delete, swap)
+
+
+def race(s3, mine, other, with_keys):
+    """Make a change just when another program has made one.  Return whether both
+    were made."""
+    keys = Keys()
+    with Library(BUILD) as library, Library(BUILD) as second:
+        if with_keys:
+            with library.open(s3.url + 'f', flags=WRITE) as there:
+                for number in range(8):
+                    keys.give(there.key_of(number), there.read(
+                        number * CHUNK, CHUNK))
+        with library.open(s3.url + 'f', flags=WRITE) as there, \
+                second.open(s3.url + 'f', flags=WRITE) as elsewhere:
+            begun = []
+
+            def interfere(request, _number):
+                if (request.method == 'PUT' and not begun and
+                        request.path == '/f/chunks.b2frame'):
+                    begun.append(request)
+                    begun.append(error_of(other, elsewhere, keys, 5))
+            s3.forget(interfere)
+            said = error_of(mine, there, keys, 2)
+            s3.forget()
+            check(len(begun) == 2, 'no race')
+        with library.open(s3.url + 'f') as there:
+            found = keys.check(there)
+    b2frame('verify', s3.url + 'f')
+    for error in said, begun[1]:
+        check(not error or error.errno == errno.ESTALE, '%s' % error)
+    check(not with_keys or found >= 6, '%d are left' % found)
+    return not said and not begun[1]
+
+
+def keys_lead_to_their_chunks_after_any_merge():
+    merged = []
+    for with_keys, changes in (True, CHANGES), (False, (overwrite, append)):
+        for mine in changes:
+            for other in changes:
+                frame('f', CONTENT, '--layout', 'sparse', '--chunksize',
+                      str(CHUNK))
+                with S3('.') as s3:
+                    if race(s3, mine, other, with_keys):
+                        merged.append((with_keys, mine, other))
+                shutil.rmtree('f')
+    check((True, overwrite, overwrite) in merged and
+          (True, overwrite, put) in merged, '%s' % merged)
+
+
 harness.need_remote()
-main(frames_are_written_to,
+main(keys_lead_to_their_chunks_after_any_merge,
+     frames_are_written_to,
      frames_are_made,
      contiguous_frames_are_only_read)
