@@ -52,6 +52,15 @@ static unsigned parse_list(const char *list)
     return named;
 }
 
+bool cpu_has_avx2(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    return __builtin_cpu_supports("avx2");
+#else
+    return false;
+#endif
+}
+
 unsigned cpu_features(void)
 {
     const char *list = getenv("FRAMEFS_CPU");

@@ -2,6 +2,8 @@
 #ifndef BASE_CPU_H
 #define BASE_CPU_H
 
+#include <stdbool.h>
+
 /* Instruction sets that have kernels of their own, as bits of a mask. */
 enum cpu_feature {
     CPU_SSE2 = 1 << 0,
@@ -20,5 +22,10 @@ enum cpu_feature {
  * adds a feature that the CPU lacks.
  */
 unsigned cpu_features(void);
+
+/* Does the CPU have AVX2, whatever the environment says?  This takes no time, so
+   it suits code that asks before each call of a kernel whose results are always
+   those of the portable one. */
+bool cpu_has_avx2(void);
 
 #endif

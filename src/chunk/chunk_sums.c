@@ -5,8 +5,16 @@
 #include <xxhash.h>
 
 #include "base/bytes.h"
+#include "base/cpu.h"
 #include "chunk/chunk_format.h"
 #include "chunk/chunk_private.h"
+#if defined(__x86_64__)
+#include "chunk/x86/sum_avx2.h"
+#endif
+
+enum {
+    SUM_LONG = 1024, /* bytes from which on another kernel is faster */
+};
 
 /* The number of sums of blocks. */
 static uint32_t nsums(const struct chunk_header *header)
@@ -96,6 +104,10 @@ size_t chunk_sums_make_room(const struct chunk *chunk, const uint8_t *bytes,
 
 static uint64_t sum(const uint8_t *bytes, size_t len, uint64_t seed)
 {
+#if defined(__x86_64__)
+    if (len >= SUM_LONG && cpu_has_avx2())
+        return sum_avx2(bytes, len, seed);
+#endif
     return XXH3_64bits_withSeed(bytes, len, seed);
 }
 
