@@ -190,9 +190,13 @@ static int copy_box(const struct copying *copying, const struct region *box,
 {
     struct array_source *source = copying->source;
     struct fault fault = FAULT_NONE;
-    int r =
-        interrupt_seen() ? -EINTR : source->read(source, box, copying->memory);
+    int r;
 
+    if (interrupt_seen())
+        return -EINTR;
+    if (source->is_hole && source->is_hole(source, box))
+        return 0;
+    r = source->read(source, box, copying->memory);
     if (r < 0 || is_zero(copying->memory, nbytes))
         return r;
     r = file_region_write(copying->file, box, copying->memory, &fault);

@@ -19,6 +19,10 @@ struct array_source {
     int (*read)(struct array_source *source, const struct region *box,
                 uint8_t *memory);
 
+    /* Are all items of a box zeros, as can be told without reading them?  NULL:
+       it cannot be told. */
+    bool (*is_hole)(struct array_source *source, const struct region *box);
+
     /* Number of items along each dimension that are read together, because
        reading them apart costs as much each time. */
     uint64_t grain[ARRAY_NDIM_MAX];

@@ -19,6 +19,9 @@ static int report(const char *path, int error, const struct fault *fault)
 struct old_array {
     struct array_source source;
     const struct rechunk *rechunk;
+    uint64_t hole; /* byte of the file where the last hole starts that was
+                      found */
+    uint64_t data; /* and where it ends */
 };
 
 static int read_box(struct array_source *source, const struct region *box,
@@ -33,11 +36,47 @@ static int read_box(struct array_source *source, const struct region *box,
     return r < 0 ? report(rechunk->path, r, &fault) : 0;
 }
 
+/* Find the hole from a byte on.  The result is kept, because finding it may take
+   a walk along the index. */
+static void find_hole(struct old_array *old, uint64_t off)
+{
+    struct file *file = old->rechunk->file;
+    struct fault fault;
+    int r = file_seek(file, off, false, &old->data, &fault);
+
+    old->hole = off;
+    if (r == -ENXIO)
+        old->data = file_size(file);
+    else if (r < 0)
+        old->data = off;
+}
+
+/* The file has the items in C order, so all items of a box lie from its first
+   one to its last one. */
+static bool is_hole(struct array_source *source, const struct region *box)
+{
+    struct old_array *old = (struct old_array *)(void *)source;
+    const struct file_params *params = old->rechunk->params;
+    const struct layout_shape *shape = &params->array->shape;
+    uint64_t first = 0;
+    uint64_t last = 0;
+
+    for (unsigned i = 0; i < shape->ndim; i++) {
+        first = first * shape->items[i] + box->start[i];
+        last = last * shape->items[i] + box->start[i] + box->count[i] - 1;
+    }
+    first *= params->chunk.typesize;
+    last *= params->chunk.typesize;
+    if (first < old->hole || first >= old->data)
+        find_hole(old, first);
+    return last < old->data;
+}
+
 static int copy_items(const struct rechunk *rechunk, struct file *file)
 {
     const struct file_params *params = rechunk->params;
     struct old_array old = {
-        .source = { .read = read_box },
+        .source = { .read = read_box, .is_hole = is_hole },
         .rechunk = rechunk,
     };
     struct fault fault = FAULT_NONE;
