@@ -103,9 +103,36 @@ static int find_index(void *context, const char *name)
     return S_ISREG(st.st_mode) ? 0 : -ENOENT;
 }
 
-static bool is_sparse(int dir)
+/* The size of all files of a sparse frame, as its header says; 0 if it does not
+   say. */
+static uint64_t sparse_size(int dir, const char *index)
 {
-    return frame_object_find_index(find_index, &dir, NULL) == 0;
+    uint8_t bytes[FRAME_CLAIM_LEN];
+    struct frame_start start = { .bytes = bytes, .sparse = true };
+    struct frame_info info;
+    struct fault ignored;
+    struct stat st;
+    int fd = openat(dir, index, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    ssize_t n = -1;
+
+    if (fd < 0)
+        return 0;
+    if (fstat(fd, &st) == 0)
+        n = pread(fd, bytes, sizeof(bytes), 0);
+    close(fd);
+    if (n < 0)
+        return 0;
+    start.len = (size_t)n;
+    start.avail = (uint64_t)st.st_size;
+    return frame_parse_claim(&start, &info, &ignored) == 0
+               ? start.avail + info.cbytes
+               : 0;
+}
+
+/* Is a directory a sparse frame?  Finds the name of its index. */
+static bool is_sparse(int dir, const char **index)
+{
+    return frame_object_find_index(find_index, &dir, index) == 0;
 }
 
 /* The names in a directory. */
@@ -176,12 +203,15 @@ static int add_directory(const struct place *place, const char *name,
 {
     int fd =
         place->wish->frames ? open_in(place, name, O_PATH | O_DIRECTORY) : -1;
-    bool sparse = fd >= 0 && is_sparse(fd);
+    const char *index;
+    bool sparse = fd >= 0 && is_sparse(fd, &index);
+    uint64_t size = sparse ? sparse_size(fd, index) : 0;
     int r;
 
     if (fd >= 0)
         close(fd);
-    r = tree_add(place->tree, sparse ? TREE_SPARSE : TREE_DIRECTORY, path, 0);
+    r = tree_add(place->tree, sparse ? TREE_SPARSE : TREE_DIRECTORY, path,
+                 size);
     return r == 0 && !sparse ? read_dir(place->tree, place->wish, path) : r;
 }
 
@@ -341,7 +371,7 @@ static int add_tree(const char *path, unsigned many, struct tree *tree)
 static bool is_plain_directory(const char *path)
 {
     int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    bool plain = fd >= 0 && !is_sparse(fd);
+    bool plain = fd >= 0 && !is_sparse(fd, NULL);
 
     if (fd >= 0)
         close(fd);

@@ -20,8 +20,9 @@ enum tree_kind {
 
 struct tree_entry {
     enum tree_kind kind;
-    char *path;    /* the path of the tree, a slash, and the path in it */
-    uint64_t size; /* bytes in a file; 0 for a frame that is a directory */
+    char *path; /* the path of the tree, a slash, and the path in it */
+    uint64_t
+        size; /* bytes in a file; of a sparse frame, those that it claims */
 };
 
 /* A list of entries.  Zeroed, it is empty. */
