@@ -2,6 +2,7 @@
 #include "resume.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +68,25 @@ int resume_begin(struct resume *resume, const struct tree *tree, size_t *first)
         *first = find(tree, rest + 1);
     if (*first > 0)
         resume->nfailed = nfailed;
+    if (resume->nfailed > 0)
+        log_warning("%ld files before the interruption have failed", nfailed);
     return 0;
+}
+
+/* Open a new file, not one to which a link of another user leads. */
+static FILE *open_new(const char *path)
+{
+    FILE *file;
+    int fd;
+
+    unlink(path);
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return NULL;
+    file = fdopen(fd, "w");
+    if (!file)
+        close(fd);
+    return file;
 }
 
 /* Replace the file in one step. */
@@ -80,7 +99,7 @@ static int write_text(const struct resume *resume, const char *entry)
     if (snprintf(temporary, sizeof(temporary), "%s.new", resume->path) >=
         (int)sizeof(temporary))
         return -ENAMETOOLONG;
-    file = fopen(temporary, "we");
+    file = open_new(temporary);
     if (!file)
         return -errno;
     fprintf(file, "%s%ld %s", magic, resume->nfailed, entry);
