@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/retry.h"
 #include "chunk/chunk_encode.h"
@@ -31,6 +32,7 @@ struct chunk_draft {
     struct file_context *files; /* constant, whose memory this counts as; and */
     bool stored;                /* the bytes are a chunk as it is stored */
     uint64_t max;               /* bytes */
+    struct store_version opened; /* the frame that was opened; likewise */
     uint8_t *bytes;
     size_t len;
     size_t capacity;
@@ -118,24 +120,31 @@ static int load(struct chunk_draft *draft, struct file *file)
     return r;
 }
 
-/* Return the limit of a chunk in a frame. */
-static uint64_t max_of(struct file *file, bool stored)
+/* Note which frame a file is, and the limit of its chunks. */
+static int note_frame(struct chunk_draft *draft, struct file *file)
 {
     struct frame *frame = file_frame_get(file);
     uint32_t chunksize = frame_get_info(frame)->chunksize;
+    struct store_stat stat;
+    int r = frame_identify(frame, &stat);
 
     file_frame_put(file, frame);
-    if (chunksize == 0)
-        return VARIABLE_MAX;
-    return chunksize + (stored ? (uint64_t)CHUNK_OVERHEAD_MAX : 0);
+    if (r < 0)
+        return r;
+    draft->opened = stat.version;
+    draft->max = VARIABLE_MAX;
+    if (chunksize > 0)
+        draft->max =
+            chunksize + (draft->stored ? (uint64_t)CHUNK_OVERHEAD_MAX : 0);
+    return 0;
 }
 
-int chunk_draft_new(struct fs *fs, struct open_file *open, bool empty,
+int chunk_draft_new(struct fs *fs, struct open_file *open, int how, bool empty,
                     struct chunk_draft **out)
 {
     struct chunk_draft *draft = calloc(1, sizeof(*draft));
     struct open_version *version = open_file_version(open);
-    int r = 0;
+    int r;
 
     if (!draft) {
         open_version_put(version);
@@ -145,8 +154,10 @@ int chunk_draft_new(struct fs *fs, struct open_file *open, bool empty,
     pthread_cond_init(&draft->idle, NULL);
     draft->files = fs->files;
     draft->stored = open->node->id.kind == ENTRY_CHUNK_STORED;
-    draft->max = max_of(version->file, draft->stored);
-    if (!empty)
+    r = open_version_check_access(version, how);
+    if (r == 0)
+        r = note_frame(draft, version->file);
+    if (r == 0 && !empty)
         r = load(draft, version->file);
     open_version_put(version);
     if (r < 0) {
@@ -258,13 +269,32 @@ int chunk_edit_run(struct fs *fs, struct node *node,
 struct putting {
     struct chunk_edit edit;
     struct file_chunk_content content;
+    struct store_version opened; /* the frame that was opened */
 };
+
+/* May the chunk be put into this frame?  If its name leads to another frame by
+   now, the program must have the right to write to that one. */
+static int check(struct file *file, const struct putting *putting)
+{
+    struct frame *frame = file_frame_get(file);
+    struct store_stat found;
+    int r = frame_identify(frame, &found);
+
+    if (r == 0 && store_version_compare(putting->opened, found.version) ==
+                      VERSION_OTHER_OBJECT)
+        r = frame_check_access(frame, W_OK);
+    file_frame_put(file, frame);
+    return r;
+}
 
 static int put(struct file *file, const struct backing_place *place,
                const struct chunk_edit *edit, struct fault *fault)
 {
     const struct putting *putting = (const struct putting *)(const void *)edit;
+    int r = check(file, putting);
 
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
     return place->chunk_key > 0
                ? file_key_put(file, place->chunk_key, &putting->content, fault)
                : file_chunk_put(file, place->chunk_no, &putting->content,
@@ -293,6 +323,7 @@ int chunk_draft_commit(struct fs *fs, struct node *node,
         const struct putting putting = {
             .edit.run = put,
             .content = { draft->bytes, draft->len, draft->stored },
+            .opened = draft->opened,
         };
 
         r = is_chunk(draft) ? chunk_edit_run(fs, node, &putting.edit, &fault)
@@ -300,7 +331,7 @@ int chunk_draft_commit(struct fs *fs, struct node *node,
         if (r == -ERANGE || r == -ENOENT)
             r = -ESTALE;
         draft->changed = r < 0;
-        if (r < 0 && r != -EINVAL && r != -ESTALE)
+        if (r < 0 && r != -EINVAL && r != -ESTALE && r != -EACCES)
             report_fault(&fs->nodes, node, NULL, r, &fault);
         kernel_forget_attributes(fs, node);
     }

@@ -21,12 +21,13 @@ struct chunk_draft;
 /*
  * Make the draft of a chunk file that is open for reading.
  *
+ *  how    R_OK, W_OK or both, for which the program must have the right
  *  empty  the program has truncated the file; else the draft begins with the
  *         chunk as it is
  *
- * Returns 0 or an error of file_read().
+ * Returns 0, -EACCES or an error of file_read().
  */
-int chunk_draft_new(struct fs *fs, struct open_file *open, bool empty,
+int chunk_draft_new(struct fs *fs, struct open_file *open, int how, bool empty,
                     struct chunk_draft **out);
 
 /* Accepts NULL.  Changes that were not put are lost. */
@@ -48,7 +49,8 @@ int chunk_draft_truncate(struct chunk_draft *draft, uint64_t size);
  *  node  of the chunk file
  *
  * Returns 0; -EINVAL if the bytes are no chunk that suits the frame; -ESTALE if
- * the chunk is gone; or an error of chunk_edit_run() or file_chunk_put(),
+ * the chunk is gone; -EACCES if the name leads to another frame by now, to which
+ * the program that this thread serves may not write; or an error of chunk_edit_run() or file_chunk_put(),
  * after a line in the log.  After an error, the next call tries again.
  */
 int chunk_draft_commit(struct fs *fs, struct node *node,

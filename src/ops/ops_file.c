@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <unistd.h>
 
 #include "open/handle.h"
 #include "open/open_file_lost.h"
@@ -57,7 +58,7 @@ static int create_chunk(struct fs *fs, const struct create *create,
         return r;
     r = open_file_get(fs, *node, false, &handle->open);
     if (r == 0)
-        r = chunk_draft_new(fs, handle->open, true, &handle->draft);
+        r = chunk_draft_new(fs, handle->open, W_OK, true, &handle->draft);
     if (r < 0)
         node_forget(&fs->nodes, *node, 1);
     return r;

@@ -73,21 +73,15 @@ static int open_chunk(struct fs *fs, struct node *node,
                       struct fuse_file_info *fi)
 {
     struct handle *handle = handle_new(fs);
-    struct open_version *version;
     int r;
 
     if (!handle)
         return -ENOMEM;
     r = fs->source.writable ? open_file_get(fs, node, false, &handle->open)
                             : -EROFS;
-    if (r == 0) {
-        version = open_file_version(handle->open);
-        r = open_version_check_access(version, access_wanted(fi));
-        open_version_put(version);
-    }
     if (r == 0)
-        r = chunk_draft_new(fs, handle->open, fi->flags & O_TRUNC,
-                            &handle->draft);
+        r = chunk_draft_new(fs, handle->open, access_wanted(fi),
+                            fi->flags & O_TRUNC, &handle->draft);
     if (r < 0) {
         handle_close(fs, handle);
         return r;

@@ -174,6 +174,37 @@ def chunk_files_of_others_are_not_read():
         check(as_user(OWNER, read, mount / 'mine') == 0, 'is not read')
 
 
+@layouts
+def a_chunk_is_put_into_no_frame_of_another(layout):
+    """A user who may rename another's frame cannot write to it, but a program
+    may lose its right to the frame that it has opened."""
+    with mounted(layout, '-o', 'chunks') as mount:
+        chunk = mount / 'mine.chunks/00000000'
+
+        def put(change):
+            fd = os.open(chunk, os.O_WRONLY)
+            os.write(fd, DATA[::-1])
+            change()
+            os.fsync(fd)
+            os.close(fd)
+
+        def exchange():
+            os.rename('src/mine.b2frame', 'src/old.b2frame')
+            os.rename('src/theirs.b2frame', 'src/mine.b2frame')
+
+        for user, name in (OWNER, 'mine'), (NOBODY, 'theirs'):
+            check(as_user(user, write, mount / name, DATA) == 0, 'make')
+        os.chown('src', OWNER, OWNER)
+        os.chmod('src', 0o755)
+        check(as_user(OWNER, put, lambda: os.chmod(mount / 'mine', 0)) == 0,
+              'its own frame')
+        check(read(mount / 'mine') == DATA[::-1], 'is not put')
+        os.chmod(mount / 'mine', 0o600)
+        check(as_user(OWNER, put, exchange) == errno.EACCES, 'another')
+        check(read(mount / 'mine') == DATA, 'the frame of another')
+        check(read(mount / 'old') == DATA[::-1], 'the frame')
+
+
 def grant(path, user):
     """Give a user the right to read."""
     os.setxattr(path, 'system.posix_acl_access', make_acl([
@@ -258,5 +289,6 @@ main(an_owner_may_write_what_he_may_not_read,
      attributes_of_root_do_not_show,
      frames_can_be_copied_with_their_attributes,
      chunk_files_of_others_are_not_read,
+     a_chunk_is_put_into_no_frame_of_another,
      who_has_a_frame_open_gets_none_that_others_may_read,
      the_service_recovers_from_a_crash)
