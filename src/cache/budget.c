@@ -202,6 +202,13 @@ static bool evict_oldest_locked(struct cache *cache)
     return true;
 }
 
+size_t budget_usable(const struct cache *cache)
+{
+    size_t taken = cache->table_size + cache->orphaned;
+
+    return cache->capacity > taken ? cache->capacity - taken : 0;
+}
+
 bool budget_evict_for_locked(struct cache *cache, size_t size)
 {
     size_t capacity = cache->capacity + cache->borrowed;

@@ -56,7 +56,9 @@ struct cache {
     size_t other;         /* see cache_count_other() */
     size_t uncommitted;   /* uncommitted bytes of these, */
     size_t nuncommitted;  /* and the number of their entries; */
-    size_t failing; /* of `uncommitted`, those of domains whose flushes fail */
+    size_t failing;  /* of `uncommitted`, those of domains whose flushes fail */
+    size_t orphaned; /* bytes of these whose files can no longer be committed,
+                        not in `uncommitted` */
     size_t encode_max; /* the most that encoding one of these takes */
     size_t reserved;   /* bytes set aside for requests that had to wait */
     size_t borrowed;   /* bytes that one request uses beyond the capacity */
@@ -98,6 +100,9 @@ struct cache_request {
 /* Drop the lock, then free the memory on the lists `to_free` and
    `buffers_to_free`. */
 void budget_unlock(struct cache *cache);
+
+/* Return the bytes that tables and orphaned chunks leave. */
+size_t budget_usable(const struct cache *cache);
 
 /* Evict until `size` more bytes fit, or return false. */
 bool budget_evict_for_locked(struct cache *cache, size_t size);

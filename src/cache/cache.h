@@ -300,6 +300,16 @@ void cache_end_yield(struct cache *cache, struct cache_file *file);
 void cache_invalidate(struct cache *cache, struct cache_file *file,
                       uint64_t first, uint64_t end);
 
+/*
+ * Keep the uncommitted chunks of a file in memory until the file is dropped,
+ * but never commit them.  No thread writes to the file or encodes any of its
+ * chunks, now or later.  Such chunks of all files take up at most half of the
+ * capacity; those that are too many are invalidated.
+ *
+ * Returns false if there were too many.
+ */
+bool cache_orphan(struct cache *cache, struct cache_file *file);
+
 /* A chunk in writeback. */
 struct cache_writeback {
     uint64_t chunk_no;

@@ -17,6 +17,8 @@ enum uncommitted {
     UNCOMMITTED_DIRTY = 1,     /* written, and not in writeback since */
     UNCOMMITTED_WRITEBACK = 2, /* being encoded, or encoded */
     UNCOMMITTED_STAGED = 4,    /* in the next commit */
+    UNCOMMITTED_ORPHANED = 8,  /* never to be committed; alone in a set, and
+                                  not counted as uncommitted */
 };
 
 enum {

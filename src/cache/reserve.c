@@ -13,9 +13,7 @@ static size_t borrowable(const struct cache_request *request)
 bool budget_fits_at_all(const struct cache *cache,
                         const struct cache_request *request)
 {
-    return cache->table_size <= cache->capacity &&
-           request->need - borrowable(request) <=
-               cache->capacity - cache->table_size;
+    return request->need - borrowable(request) <= budget_usable(cache);
 }
 
 /* Evict until all memory that a request needs is free.  The request borrows as
@@ -38,7 +36,7 @@ static bool is_throttled(const struct cache *cache,
                          const struct cache_request *request)
 {
     return cache->failing + request->need - borrowable(request) >
-           cache->capacity - cache->table_size;
+           budget_usable(cache);
 }
 
 /* Is the request of a writer that is to give way? */
@@ -53,7 +51,7 @@ static bool yields(const struct cache_request *request)
  *
  *  place  of the request in the line; alone if it does not line up
  *
- * Returns 0; -EAGAIN if the uncommitted bytes do not come down, because flushes
+ * Returns 0; -ENOTSUP if that can never be; -EAGAIN if the uncommitted bytes do not come down, because flushes
  * fail; or -EINTR if the writer is to give way.
  */
 static int await_memory_locked(struct cache *cache,
@@ -65,6 +63,8 @@ static int await_memory_locked(struct cache *cache,
     for (;;) {
         if (request->encoded)
             request->need = uncommitted_keep_locked(request->encoded);
+        if (!budget_fits_at_all(cache, request))
+            return -ENOTSUP;
         if (request->urgent || cache->line.next == place) {
             if (evict_for_all_locked(cache, request))
                 return 0;
@@ -86,11 +86,6 @@ int budget_reserve_locked(struct cache *cache, struct cache_request *request)
     int r;
 
     budget_release_locked(cache, request);
-    if (request->encoded)
-        request->need = uncommitted_keep_locked(request->encoded);
-    if (!budget_fits_at_all(cache, request))
-        return -ENOTSUP;
-
     list_init(&place);
     if (request->urgent)
         cache->nurgent++;

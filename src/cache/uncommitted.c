@@ -10,21 +10,15 @@ enum {
     OTHERS_PART = 8, /* part of the limit that is left to other domains, */
     OTHERS_MAX = 2,  /* or a chunk, if that is at most this part; */
     FULL_PART = 4,   /* part for a domain whose disk is full or fails */
-};
 
-/* Return the bytes that the tables leave. */
-static size_t usable(const struct cache *cache)
-{
-    return cache->capacity > cache->table_size
-               ? cache->capacity - cache->table_size
-               : 0;
-}
+    ORPHANS_PART = 2, /* of the capacity, for chunks that cannot be committed */
+};
 
 /* Return the limit of uncommitted bytes, if encoding one of the chunks takes
    `need` bytes. */
 static size_t limit(const struct cache *cache, size_t need)
 {
-    size_t rest = usable(cache);
+    size_t rest = budget_usable(cache);
 
     if (rest < need)
         return 0;
@@ -73,7 +67,7 @@ int uncommitted_check_locked(struct cache *cache,
         more += entry_group_cost(group);
     if (more == 0)
         return 0;
-    if (entry_total(entry) > usable(cache))
+    if (entry_total(entry) > budget_usable(cache))
         return -ENOTSUP;
     if (is_alone(cache, entry))
         return 0;
@@ -149,18 +143,34 @@ static void count_entry_locked(struct cache *cache, struct cache_file *file,
     file->nuncommitted += change;
 }
 
+/* Count the bytes of an entry or a group that changes from one set to another.
+   Returns true if they were counted as uncommitted, or not, and no longer
+   are. */
+static bool recount_locked(struct cache *cache, const struct cache_file *file,
+                           size_t size, unsigned old, unsigned now)
+{
+    bool was_counted = (old & ~(unsigned)UNCOMMITTED_ORPHANED) != 0;
+    bool is_counted = (now & ~(unsigned)UNCOMMITTED_ORPHANED) != 0;
+
+    if (old == UNCOMMITTED_ORPHANED)
+        cache->orphaned -= size;
+    if (now == UNCOMMITTED_ORPHANED)
+        cache->orphaned += size;
+    if (was_counted != is_counted)
+        count_locked(cache, file, size, is_counted);
+    return was_counted != is_counted;
+}
+
 void uncommitted_set_group_locked(struct cache *cache,
                                   struct buffer_group *group,
                                   unsigned uncommitted)
 {
-    bool was_uncommitted = group->uncommitted != 0;
+    unsigned old = group->uncommitted;
 
     group->uncommitted = group->entry->invalidated ? 0 : uncommitted;
-    if (was_uncommitted == (group->uncommitted != 0))
-        return;
-    count_locked(cache, group->entry->file, entry_group_cost(group),
-                 !was_uncommitted);
-    if (was_uncommitted && group->nusers == 0 && group->buffer)
+    recount_locked(cache, group->entry->file, entry_group_cost(group), old,
+                   group->uncommitted);
+    if (old && !group->uncommitted && group->nusers == 0 && group->buffer)
         list_append(&cache->idle, &group->node);
 }
 
@@ -168,12 +178,13 @@ void uncommitted_set_entry_locked(struct cache *cache,
                                   struct cache_entry *entry,
                                   unsigned uncommitted)
 {
-    bool was_uncommitted = entry->uncommitted != 0;
+    unsigned old = entry->uncommitted;
 
     entry->uncommitted = entry->invalidated ? 0 : uncommitted;
-    if (was_uncommitted == (entry->uncommitted != 0))
+    if (!recount_locked(cache, entry->file, entry_size(entry), old,
+                        entry->uncommitted))
         return;
-    if (!was_uncommitted) {
+    if (!old) {
         size_t need = entry_encode_need(entry);
 
         if (need > cache->encode_max)
@@ -182,8 +193,7 @@ void uncommitted_set_entry_locked(struct cache *cache,
     } else {
         list_remove(&entry->uncommitted_node);
     }
-    count_entry_locked(cache, entry->file, !was_uncommitted);
-    count_locked(cache, entry->file, entry_size(entry), !was_uncommitted);
+    count_entry_locked(cache, entry->file, !old);
 }
 
 static unsigned moved(unsigned uncommitted, unsigned from, unsigned to)
@@ -202,16 +212,55 @@ void uncommitted_move_locked(struct cache *cache, struct cache_entry *entry,
                                  moved(entry->uncommitted, from, to));
 }
 
-void uncommitted_drop_locked(struct cache *cache, struct cache_entry *entry)
+/* Give an entry, and its groups that are uncommitted, another set, with which
+   it will not be committed. */
+static void give_up_locked(struct cache *cache, struct cache_entry *entry,
+                           unsigned uncommitted)
 {
-    if (!entry->uncommitted)
-        return;
     for (uint32_t i = 0; i < entry->ngroups; i++)
-        uncommitted_set_group_locked(cache, &entry->groups[i], 0);
-    uncommitted_set_entry_locked(cache, entry, 0);
+        if (entry->groups[i].uncommitted)
+            uncommitted_set_group_locked(cache, &entry->groups[i], uncommitted);
+    uncommitted_set_entry_locked(cache, entry, uncommitted);
     uncommitted_queue_locked(entry);
     uncommitted_set_unsaved_locked(entry, 0);
     list_remove(&entry->staged_node);
+}
+
+void uncommitted_drop_locked(struct cache *cache, struct cache_entry *entry)
+{
+    if (entry->uncommitted)
+        give_up_locked(cache, entry, 0);
+}
+
+/* Return the bytes of an entry that are uncommitted. */
+static size_t cost(const struct cache_entry *entry)
+{
+    size_t size = entry_size(entry);
+
+    for (uint32_t i = 0; i < entry->ngroups; i++)
+        if (entry->groups[i].uncommitted)
+            size += entry_group_cost(&entry->groups[i]);
+    return size;
+}
+
+bool cache_orphan(struct cache *cache, struct cache_file *file)
+{
+    bool all = true;
+
+    pthread_mutex_lock(&cache->lock);
+    list_for_each_safe(node, &file->uncommitted) {
+        struct cache_entry *entry =
+            list_entry(node, struct cache_entry, uncommitted_node);
+
+        if (cost(entry) <= cache->capacity / ORPHANS_PART - cache->orphaned) {
+            give_up_locked(cache, entry, UNCOMMITTED_ORPHANED);
+        } else {
+            budget_invalidate_locked(cache, entry);
+            all = false;
+        }
+    }
+    budget_unlock(cache);
+    return all;
 }
 
 size_t uncommitted_keep_locked(struct cache_entry *entry)

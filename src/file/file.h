@@ -385,6 +385,11 @@ void file_note_name(struct file *file);
 /* Is everything committed, and no commit in progress? */
 bool file_is_clean(struct file *file);
 
+/* Does the file show bytes that can no longer be committed, because another
+   host's changes do not go together with them?  It does so until it is
+   closed. */
+bool file_is_orphaned(struct file *file);
+
 /*
  * Is the stored state of a frame that is open for changes the one that this
  * file has made or read?  If there is something to commit, this does not look

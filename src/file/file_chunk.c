@@ -11,9 +11,10 @@
 #include "state/file_private.h"
 
 /* Take a reference to the newest state.  Sets `*zeros` if the chunk is zeros
-   that this state does not have. */
+   that this state does not have, and `*lost` if it may have had bytes that no
+   state has. */
 static struct file_state *find_source(struct file *file, uint64_t chunk_no,
-                                      bool *zeros)
+                                      bool *zeros, bool *lost)
 {
     struct file_state *state;
 
@@ -24,6 +25,8 @@ static struct file_state *find_source(struct file *file, uint64_t chunk_no,
              ranges_have(&file->states.applied, chunk_no) ||
              (file->states.chunksize > 0 &&
               chunk_no >= frame_get_info(state->frame)->nchunks);
+    *lost =
+        chunk_no >= file->states.lost_first && chunk_no < file->states.lost_end;
     pthread_mutex_unlock(&file->gate.lock);
     return state;
 }
@@ -33,12 +36,17 @@ static int open_chunk(struct file *file, uint64_t chunk_no,
                       struct file_chunk *chunk, struct fault *fault)
 {
     bool zeros;
-    struct file_state *state = find_source(file, chunk_no, &zeros);
+    bool lost;
+    struct file_state *state = find_source(file, chunk_no, &zeros, &lost);
     int r = 0;
 
     chunk->chunk_no = chunk_no;
     chunk->epoch = state->epoch;
-    if (zeros) {
+    if (lost) {
+        r = fault_set(fault, -EIO, 0,
+                      "written bytes that conflict with those "
+                      "of another program are lost");
+    } else if (zeros) {
         chunk->off = chunk_no * file->states.chunksize;
         chunk->pattern = frame_pattern_zeros;
         chunk->pattern_len = FRAME_PATTERN_LEN;

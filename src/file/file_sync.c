@@ -9,6 +9,8 @@
 
 int file_commit(struct file *file, struct fault *fault)
 {
+    if (file_is_orphaned(file))
+        return gate_failure(file, fault);
     return writeback_commit_nosync(file, fault);
 }
 
@@ -126,7 +128,17 @@ void file_note_name(struct file *file)
 
 bool file_is_clean(struct file *file)
 {
-    return writeback_is_clean(file);
+    return writeback_is_clean(file) && !file_is_orphaned(file);
+}
+
+bool file_is_orphaned(struct file *file)
+{
+    bool orphaned;
+
+    pthread_mutex_lock(&file->gate.lock);
+    orphaned = file->states.orphaned;
+    pthread_mutex_unlock(&file->gate.lock);
+    return orphaned;
 }
 
 int file_take_error(struct file *file, struct fault *fault)

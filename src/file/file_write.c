@@ -37,8 +37,11 @@ static ssize_t write_range(struct file *file, const struct cache_range *range,
     ssize_t n;
 
     while ((n = cache_write(file->constant.context->cache, range, &fill,
-                            src)) == -EINTR)
+                            src)) == -EINTR) {
         gate_yield(file);
+        if (file->gate.failed < 0)
+            return gate_failure(file, fault);
+    }
     if (n == -ENOTSUP && !fault->what)
         fault_set_limit(fault, "chunk is too large to be written", nbytes,
                         "a cache", file->constant.context->cache_size);

@@ -166,6 +166,8 @@ static int save_frame(struct fs *fs, struct open_file *open,
     do
         r = save(version->file, &fault);
     while (r == -ENOSPC && retry_wait(&retry));
+    if (r == -ESTALE)
+        open_file_leave_orphan(fs, open);
     if (r < 0)
         report_fault(&fs->nodes, open->node, &version->st, r, &fault);
     return r;

@@ -205,6 +205,13 @@ int open_file_anchor(struct open_file *open, struct backing_anchor *out);
 /* Get the newest open state with a reference; NULL if there is none. */
 struct open_version *open_file_version(struct open_file *open);
 
+/*
+ * If the open state shows bytes that can no longer be committed, leave the node
+ * to the programs that have it open: the next lookup of the name makes another
+ * node, which shows the stored state.  Returns true if this is so.
+ */
+bool open_file_leave_orphan(struct fs *fs, struct open_file *open);
+
 /* Is `version` no longer the newest state? */
 bool open_file_has_newer(struct open_file *open,
                          const struct open_version *version);

@@ -236,8 +236,13 @@ static int refresh_anew(struct fs *fs, struct open_file *open,
                         const struct refresh *how, struct fault *fault)
 {
     struct open_version *version = NULL;
-    int r = open_version_open(fs, how->seen, how->writable, &version, fault);
+    int r;
 
+    if (open_file_leave_orphan(fs, open)) {
+        end_refresh(open, NULL);
+        return -ESTALE;
+    }
+    r = open_version_open(fs, how->seen, how->writable, &version, fault);
     if (r < 0 && r != -ESTALE && node_traits(open->node)->decoded)
         report_fault(&fs->nodes, open->node, how->seen->st, r, fault);
     if (r == 0 && !open_version_has_readers_of(version, open->current)) {
@@ -270,6 +275,8 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
     struct fault fault = FAULT_NONE;
     int r = -ESTALE;
 
+    if (open_file_leave_orphan(fs, open))
+        return -ESTALE;
     if (!begin_refresh(open, st, &how.writable))
         return 0;
     /* Time stamps do not tell whether the daemon itself has changed the file,

@@ -26,6 +26,17 @@ struct open_version *open_file_version(struct open_file *open)
     return version;
 }
 
+bool open_file_leave_orphan(struct fs *fs, struct open_file *open)
+{
+    struct open_version *version = open_file_version(open);
+    bool orphaned = version && version->file && file_is_orphaned(version->file);
+
+    open_version_put(version);
+    if (orphaned)
+        node_detach(&fs->nodes, open->node);
+    return orphaned;
+}
+
 bool open_file_has_newer(struct open_file *open,
                          const struct open_version *version)
 {

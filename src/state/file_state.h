@@ -52,7 +52,12 @@ struct file_states {
     struct list in_use;  /* all states that have references */
     struct ranges zeros; /* chunks that were made zeros */
     struct ranges
-        applied;  /* the part of them that the frame writer already contains */
+        applied;   /* the part of them that the frame writer already contains */
+    bool orphaned; /* the file shows changes that cannot be committed; see
+                      recover_orphan() */
+    uint64_t lost_first; /* chunks from here on, */
+    uint64_t lost_end; /* below this one, may have had some that are lost since
+                          then */
     bool resized; /* the size or `zeros` have changed since the last commit */
 };
 

@@ -128,7 +128,7 @@ int merge_commit(struct file *file, bool exclusive, struct fault *fault)
     r = file->gate.failed < 0 ? gate_failure(file, fault)
                               : merge_newest(file, fault);
     if (r > 0) {
-        recover_invalidate(file);
+        recover_orphan(file);
         r = -ESTALE;
     }
     if (!exclusive)

@@ -30,7 +30,7 @@ int merge_newest(struct file *file, struct fault *fault);
 
 /*
  * Wait until this thread may merge, and do it.  If the changes do not go
- * together, all uncommitted bytes are dropped for good.
+ * together, nothing can be committed any more; see recover_orphan().
  *
  *  exclusive  the caller has locked the file for exclusive changes
  *

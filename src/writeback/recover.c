@@ -116,19 +116,47 @@ bool recover_find_unsaved(struct file *file, uint64_t *off, uint64_t *end)
     return true;
 }
 
-void recover_invalidate(struct file *file)
+/* Note that changes can no longer be committed, and which bytes this costs. */
+static void fail_for_good(struct file *file)
 {
     uint64_t off = 0;
     uint64_t end = 0;
 
     recover_find_unsaved(file, &off, &end);
     file->gate.failed = -ESTALE;
-    forget_chunks(file);
     pthread_mutex_lock(&file->gate.lock);
     file->writeback->lost_off = off;
     file->writeback->lost_end = end;
-    file->states.zeros.n = file->states.applied.n = 0;
     file->states.resized = false;
+    pthread_mutex_unlock(&file->gate.lock);
+}
+
+void recover_invalidate(struct file *file)
+{
+    fail_for_good(file);
+    forget_chunks(file);
+    pthread_mutex_lock(&file->gate.lock);
+    file->states.zeros.n = file->states.applied.n = 0;
     file->states.nbytes = frame_get_info(file->states.newest->frame)->nbytes;
+    pthread_mutex_unlock(&file->gate.lock);
+}
+
+void recover_orphan(struct file *file)
+{
+    struct cache *cache = file->constant.context->cache;
+    uint64_t first = 0;
+    uint64_t end = 0;
+
+    cache_find_uncommitted(cache, &file->chunks, &first, &end);
+    fail_for_good(file);
+    encode_drop(file, 0, UINT64_MAX);
+    pthread_mutex_lock(&file->gate.lock);
+    file->states.orphaned = true;
+    pthread_mutex_unlock(&file->gate.lock);
+    if (cache_orphan(cache, &file->chunks))
+        return;
+    pthread_mutex_lock(&file->gate.lock);
+    file->states.lost_first = first;
+    file->states.lost_end = end;
     pthread_mutex_unlock(&file->gate.lock);
 }

@@ -43,4 +43,12 @@ bool recover_find_unsaved(struct file *file, uint64_t *off, uint64_t *end);
    The committer calls this, while it keeps encoders out. */
 void recover_invalidate(struct file *file);
 
+/*
+ * Give up committing because another program's changes do not go together with
+ * those of the file.  The file goes on showing what was written to it, over the
+ * state with which it began, as far as the memory for that suffices.  The caller
+ * is an exclusive writer.
+ */
+void recover_orphan(struct file *file);
+
 #endif

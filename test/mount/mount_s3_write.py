@@ -241,7 +241,7 @@ def of_two_commits_to_a_chunk_one_wins():
         put(fds[1], b'also lost', 9 * CHUNK)
         os.fsync(fds[0])
         check(error_of(os.fsync, fds[1]) == errno.ESTALE, 'no conflict')
-        error_of(os.close, fds[1])
+        check(error_of(os.close, fds[1]) == errno.ESTALE, 'no conflict at close')
         wait_for(lambda: 'f: bytes %d to %d cannot be written and are lost' %
                  (3 * CHUNK, 10 * CHUNK) in mounts[1].log(), 'the message')
         os.close(fds[0])
@@ -254,13 +254,79 @@ def of_two_commits_to_a_chunk_one_wins():
     check_frame(content)
 
 
+def from_the_daemon(fd, size, offset):
+    """Read what the kernel does not cache."""
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    return os.pread(fd, size, offset)
+
+
+def after_a_conflict_a_program_keeps_what_it_wrote():
+    """New programs see the frame, and can change it, meanwhile."""
+    with two_mounts('commit=600') as (_, *mounts):
+        fd = os.open(mounts[1] / 'f', os.O_RDWR)
+        put(fd, b'mine', 3 * CHUNK)
+        put(fd, b'mine too' * 1000, NCHUNKS * CHUNK)
+        mine = patched(CONTENT, 3 * CHUNK, b'mine') + b'mine too' * 1000
+        with opened(mounts[0] / 'f', os.O_RDWR) as other:
+            put(other, b'theirs', 3 * CHUNK + 2)
+            put(other, b'theirs', 5 * CHUNK)
+        theirs = patched(CONTENT, 3 * CHUNK + 2, b'theirs')
+        theirs = patched(theirs, 5 * CHUNK, b'theirs')
+        for _ in range(2):
+            check(error_of(os.fsync, fd) == errno.ESTALE, 'no conflict')
+            check(from_the_daemon(fd, len(mine) + 1, 0) == mine, 'mine')
+            check(os.fstat(fd).st_size == len(mine), 'size of mine')
+            check(read(mounts[1] / 'f') == theirs, 'theirs')
+            check(os.stat(mounts[1] / 'f').st_size == len(theirs), 'size')
+            with opened(mounts[1] / 'f', os.O_RDWR) as new:
+                put(new, b'new', 3 * CHUNK)
+                os.fsync(new)
+            theirs = patched(theirs, 3 * CHUNK, b'new')
+        check(from_the_daemon(fd, len(mine) + 1, 0) == mine, 'mine later')
+        check(error_of(os.close, fd) == errno.ESTALE, 'close')
+        wait_for(lambda: 'are lost' in mounts[1].log(), 'the message')
+        check(read(mounts[1] / 'f') == theirs, 'theirs at the end')
+    check_frame(theirs)
+
+
+def what_too_little_memory_keeps_after_a_conflict_cannot_be_read():
+    """No program takes the older bytes for those that were written."""
+    count = [0, 0]
+    with two_mounts('commit=600', 'cache=1200k') as (_, *mounts):
+        fds = []
+        for turn in range(3):
+            fd = os.open(mounts[1] / 'f', os.O_RDWR | os.O_DIRECT)
+            fds.append(fd)
+            put(fd, b'm' * 8, 0)
+            with opened(mounts[0] / 'f', os.O_RDWR) as other:
+                put(other, b'theirs%d' % turn, 0)
+            written = [number for number in range(1, NCHUNKS)
+                       if not error_of(put, fd, b'm' * 8, number * CHUNK)]
+            check(error_of(os.fsync, fd) == errno.ESTALE, 'no conflict')
+            for number in written:
+                error = error_of(
+                    lambda fd, at: check(os.pread(fd, 8, at) == b'm' * 8,
+                                         'other bytes at %d' % at),
+                    fd, number * CHUNK)
+                check(error in (0, errno.EIO), 'error %d' % error)
+                count[error != 0] += 1
+        for fd in fds:
+            error_of(os.close, fd)
+        check(read(mounts[1] / 'f') == patched(CONTENT, 0, b'theirs2'),
+              'theirs')
+    check(min(count) > 0, 'all or nothing was kept: %s' % count)
+
+
 def a_change_of_size_is_not_merged():
     with two_mounts('commit=600') as (_, *mounts):
-        with opened(mounts[1] / 'f', os.O_RDWR) as fd:
-            put(fd, b'lost', 3 * CHUNK)
-            os.truncate(mounts[0] / 'f', 15 * CHUNK)
-            os.sync()
-            check(error_of(os.fsync, fd) == errno.ESTALE, 'no conflict')
+        fd = os.open(mounts[1] / 'f', os.O_RDWR)
+        put(fd, b'lost', 3 * CHUNK)
+        os.truncate(mounts[0] / 'f', 15 * CHUNK)
+        os.sync()
+        check(error_of(os.fsync, fd) == errno.ESTALE, 'no conflict')
+        check(from_the_daemon(fd, len(CONTENT) + 1, 0) ==
+              patched(CONTENT, 3 * CHUNK, b'lost'), 'what was written')
+        check(error_of(os.close, fd) == errno.ESTALE, 'close')
         content = CONTENT[:15 * CHUNK]
         wait_for(lambda: read(mounts[1] / 'f') == content, 'the new state')
     check_frame(content)
@@ -355,6 +421,8 @@ main(an_overwrite_costs_two_puts,
      commits_to_other_chunks_are_merged,
      commits_are_merged_though_memory_is_short,
      of_two_commits_to_a_chunk_one_wins,
+     after_a_conflict_a_program_keeps_what_it_wrote,
+     what_too_little_memory_keeps_after_a_conflict_cannot_be_read,
      a_change_of_size_is_not_merged,
      what_cannot_be_changed_is_refused,
      a_server_without_conditions_has_one_writer,

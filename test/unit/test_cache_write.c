@@ -257,6 +257,30 @@ START_TEST(an_invalidated_chunk_is_what_it_was)
 }
 END_TEST
 
+START_TEST(orphans_stay_in_memory_and_leave_half_of_it)
+{
+    struct cache_stats stats;
+    struct mock mock;
+
+    open_writable(&mock, SMALL);
+    for (uint64_t i = 0; i < 3; i++)
+        ck_assert_int_eq(write_zs(&mock, i, 0, CHUNK), CHUNK);
+    ck_assert(cache_orphan(mock.cache, &mock.file));
+    ck_assert(!cache_has_uncommitted(mock.cache, &mock.file));
+    cache_get_stats(mock.cache, &stats);
+    ck_assert_uint_eq(stats.uncommitted, 0);
+    for (uint64_t i = 10; i < 30; i++)
+        touch(&mock, i, 0, CHUNK);
+    for (uint64_t i = 0; i < 3; i++)
+        check_chunk(&mock, i, 0, CHUNK);
+    for (uint64_t i = 3; i < 5; i++)
+        ck_assert_int_eq(write_zs(&mock, i, 0, CHUNK), CHUNK);
+    ck_assert(!cache_orphan(mock.cache, &mock.file));
+    check_chunk(&mock, 4, 0, 0);
+    mock_close(&mock);
+}
+END_TEST
+
 START_TEST(a_chunk_that_could_not_be_encoded_is_refused)
 {
     struct mock mock;
@@ -320,6 +344,7 @@ int main(void)
         what_could_not_be_encoded_is_dirty_again,
         a_chunk_that_can_not_be_pinned_stays_dirty,
         an_invalidated_chunk_is_what_it_was,
+        orphans_stay_in_memory_and_leave_half_of_it,
         a_chunk_that_could_not_be_encoded_is_refused,
         readers_wait_for_blocks_that_move,
         NULL,
