@@ -114,6 +114,8 @@ static int find_frame(const struct names_dir *dir, const char *stem,
             continue;
         memcpy(name, stem, len);
         copy(name + len, suffixes[i]);
+        if (dir->leaving && strcmp(name, dir->leaving) == 0)
+            continue;
         kind = kind_of(dir, name);
         if (kind < 0)
             return kind;
@@ -256,18 +258,21 @@ int names_find_chunks(const struct names_dir *dir, const char *shown,
     return entry_traits[(enum entry_kind)r].frame ? ENTRY_CHUNKS : ENTRY_NONE;
 }
 
-/* Returns 1 and the stored name, 0 if that name is taken, or an error as
-   names_new(). */
+/* Returns 1 and the stored name; 0 if that name is taken, or would not let the
+   frame show; or an error as names_new(). */
 static int try_suffix(const struct names_dir *dir, const char *shown,
-                      const char *suffix, char *name)
+                      size_t rank, char *name)
 {
     size_t len = strlen(shown);
     int r;
 
-    if (len + strlen(suffix) > NAME_MAX)
+    if (len + strlen(suffixes[rank]) > NAME_MAX)
         return -ENAMETOOLONG;
+    r = find_frame(dir, shown, rank, 0, name);
+    if (r != ENTRY_NONE)
+        return r < 0 ? r : 0;
     memcpy(name, shown, len);
-    copy(name + len, suffix);
+    copy(name + len, suffixes[rank]);
     /* An index file would turn the directory into a frame. */
     if (frame_object_is_index(name))
         return 0;
@@ -290,9 +295,9 @@ int names_new(const struct names_dir *dir, const char *shown, const char *like,
         return 0;
     }
     if (own < NSUFFIXES)
-        r = try_suffix(dir, shown, suffixes[own], name);
+        r = try_suffix(dir, shown, own, name);
     for (size_t i = 0; r == 0 && i < NSUFFIXES_FILE; i++)
-        r = try_suffix(dir, shown, suffixes[i], name);
+        r = try_suffix(dir, shown, i, name);
     if (r == 0)
         return -EEXIST;
     return r < 0 ? r : 0;

@@ -31,6 +31,10 @@ struct names_dir {
        show as other frames do. */
     int (*is_array)(void *context, const char *name, enum entry_kind kind);
     void *context;
+
+    /* A frame that is about to get another name, so that it keeps no other frame
+       from showing under a name without suffix; or NULL. */
+    const char *leaving;
 };
 
 /* The suffix of arrays that show as .npy files. */
@@ -116,13 +120,14 @@ int names_find_chunks(const struct names_dir *dir, const char *shown,
 
 /*
  * Choose a name for a frame that is to show under a name which no entry has
- * yet.
+ * yet, or only a file that the frame replaces.
  *
  *  like  the name that it had, whose suffix it keeps if that is free; or NULL
  *  name  room for NAME_MAX + 1 bytes
  *
- * Returns 0; -ENAMETOOLONG; -EEXIST if no name is free; -EPERM if framefs
- * reserves such names for temporary entries; or an error of dir->kind().
+ * Returns 0; -ENAMETOOLONG; -EEXIST if no name is free, or if another frame would
+ * show under `shown` instead; -EPERM if framefs reserves such names for temporary
+ * entries; or an error of dir->kind() or dir->is_array().
  */
 int names_new(const struct names_dir *dir, const char *shown, const char *like,
               char *name);

@@ -84,6 +84,8 @@ static int choose_target(const struct side *side, struct side *place,
     struct names_dir names = backing_names(&place->entry.dir);
     int r = 0;
 
+    if (side->parent == place->parent)
+        names.leaving = side->entry.name;
     if (is_frame(side) && is_frame(place))
         strcpy(target, place->entry.name);
     else if (is_frame(side))

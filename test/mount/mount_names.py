@@ -90,6 +90,24 @@ def name_that_is_given_up_can_be_taken():
             'b': None, 'b.b2': 'b.b2', 'b.b2.b2': 'b.b2.b2'})
 
 
+def frame_replaces_a_file_only_where_it_then_shows():
+    make('a!', 'a.b2frame', 'b!', 'b.b2nd', 'c!', 'c.b2f', 'x.b2frame')
+    os.mkdir('src/d')
+    write('src/d/a.b2frame', frame(b'other', 4096))
+    with Mount('src', 'mnt') as mount:
+        for path in 'x', 'd/a':
+            check(error_of(os.rename, mount / path, mount / 'a') ==
+                  errno.EEXIST, path + ' replaces a')
+        os.rename(mount / 'x', mount / 'b')
+        os.rename(mount / 'c.b2f', mount / 'c')
+        for name, data in (('a', OTHER), ('b', content('x.b2frame')),
+                           ('b.b2nd', content('b.b2nd')),
+                           ('c', content('c.b2f'))):
+            check(read(mount / name) == data, name + ' has other content')
+        check(sorted(os.listdir(mount.path)) ==
+              ['a', 'a.b2frame', 'b', 'b.b2nd', 'c', 'd'], 'names')
+
+
 def suffix_alone_is_a_name():
     make('.b2frame', '..b2frame', '...b2', '.x.b2')
     expect({'.b2frame': '.b2frame', '..b2frame': '..b2frame',
@@ -131,6 +149,7 @@ main(suffixes_are_dropped,
      file_goes_before_a_frame,
      frames_that_want_one_name_follow_an_order,
      name_that_is_given_up_can_be_taken,
+     frame_replaces_a_file_only_where_it_then_shows,
      suffix_alone_is_a_name,
      lock_files_and_temporaries_do_not_show,
      names_are_kept_if_asked,
