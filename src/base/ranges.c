@@ -92,22 +92,42 @@ void ranges_remove(struct ranges *ranges, uint64_t first, uint64_t end)
         replace(ranges, from, to, left, n);
 }
 
+/* Merge a range with the next one. */
+static void merge_with_next(struct ranges *ranges, size_t at)
+{
+    const struct range merged = { ranges->list[at].first,
+                                  ranges->list[at + 1].end };
+
+    replace(ranges, at, at + 2, &merged, 1);
+}
+
+/* The length of the gap behind a range; UINT64_MAX if it is the last. */
+static uint64_t gap_behind(const struct ranges *ranges, size_t at)
+{
+    if (at + 1 == ranges->n)
+        return UINT64_MAX;
+    return ranges->list[at + 1].first - ranges->list[at].end;
+}
+
 void ranges_merge_closest(struct ranges *ranges)
 {
-    uint64_t least = UINT64_MAX;
     size_t at = 0;
-    struct range merged;
 
-    for (size_t i = 0; i + 1 < ranges->n; i++) {
-        uint64_t gap = ranges->list[i + 1].first - ranges->list[i].end;
-
-        if (gap < least) {
-            least = gap;
+    for (size_t i = 1; i + 1 < ranges->n; i++)
+        if (gap_behind(ranges, i) < gap_behind(ranges, at))
             at = i;
-        }
-    }
-    merged = (struct range){ ranges->list[at].first, ranges->list[at + 1].end };
-    replace(ranges, at, at + 2, &merged, 1);
+    merge_with_next(ranges, at);
+}
+
+void ranges_merge_near(struct ranges *ranges, uint64_t number)
+{
+    size_t at = find(ranges, number);
+
+    if (at == ranges->n)
+        at--;
+    if (at > 0 && gap_behind(ranges, at - 1) < gap_behind(ranges, at))
+        at--;
+    merge_with_next(ranges, at);
 }
 
 const struct range *ranges_next(const struct ranges *ranges, uint64_t number)

@@ -31,8 +31,14 @@ void ranges_add(struct ranges *ranges, uint64_t first, uint64_t end);
 void ranges_remove(struct ranges *ranges, uint64_t first, uint64_t end);
 
 /* Merge the two neighbouring ranges that have the smallest gap between them,
-   and add the gap to the set.  The set has at least two ranges. */
+   and add the gap to the set.  The set has at least two ranges.  This looks at
+   all of them. */
 void ranges_merge_closest(struct ranges *ranges);
+
+/* Merge the first range that ends at or after a number, or the last range, with
+   the closer one of its neighbours, and add the gap to the set.  The set has at
+   least two ranges. */
+void ranges_merge_near(struct ranges *ranges, uint64_t number);
 
 /* Is a number in the set? */
 bool ranges_have(const struct ranges *ranges, uint64_t number);

@@ -14,7 +14,7 @@ int sum_places_set(struct sum_places *places, uint64_t off, uint64_t len,
     else
         ranges_add(unsummed, off, off + len);
     if (unsummed->n > SUM_PLACES_MAX)
-        ranges_merge_closest(unsummed);
+        ranges_merge_near(unsummed, off);
     return 0;
 }
 

@@ -126,6 +126,27 @@ START_TEST(the_closest_ranges_are_merged)
 }
 END_TEST
 
+START_TEST(ranges_are_merged_with_the_closer_neighbour)
+{
+    struct ranges ranges = { 0 };
+
+    for (unsigned first = 0; first < 50; first += 10)
+        add(&ranges, first, first + 5 + first / 10);
+    ranges_merge_near(&ranges, 12);
+    ck_assert_uint_eq(ranges.n, 4);
+    ck_assert(!ranges_have(&ranges, 8) && ranges_have(&ranges, 18));
+    ranges_merge_near(&ranges, 28);
+    ck_assert_uint_eq(ranges.n, 3);
+    ck_assert(!ranges_have(&ranges, 28) && ranges_have(&ranges, 39));
+    ranges_merge_near(&ranges, 100);
+    ck_assert_uint_eq(ranges.n, 2);
+    ck_assert(!ranges_have(&ranges, 8) && ranges_have(&ranges, 28));
+    ranges_merge_near(&ranges, 0);
+    ck_assert_uint_eq(ranges.n, 1);
+    ranges_fini(&ranges);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -136,6 +157,7 @@ int main(void)
         removing_splits_a_range,
         random_ranges_lose_what_is_removed,
         the_closest_ranges_are_merged,
+        ranges_are_merged_with_the_closer_neighbour,
         NULL,
     };
 

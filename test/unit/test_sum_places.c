@@ -48,11 +48,11 @@ START_TEST(runs_are_limited_and_cover_what_has_no_sums)
     ck_assert_uint_le(places.unsummed.n, SUM_PLACES_MAX);
     for (uint64_t i = 0; i < SUM_PLACES_MAX + 100; i++)
         ck_assert(!sum_places_have(&places, 4 * i));
-    /* Those that are closest have become one. */
-    ck_assert(!sum_places_have(&places, 1));
-    ck_assert(sum_places_have(&places, 4 * SUM_PLACES_MAX + 1));
-    ck_assert_int_eq(sum_places_set(&places, 4 * SUM_PLACES_MAX, 1, true), 0);
-    ck_assert(sum_places_have(&places, 4 * SUM_PLACES_MAX));
+    /* The last ones have become one. */
+    ck_assert(!sum_places_have(&places, 4 * SUM_PLACES_MAX + 1));
+    ck_assert(sum_places_have(&places, 1));
+    ck_assert_int_eq(sum_places_set(&places, 0, 1, true), 0);
+    ck_assert(sum_places_have(&places, 0));
     sum_places_free(&places);
 }
 END_TEST
