@@ -10,8 +10,9 @@
 
 enum {
     LIMIT = 64 << 20,    /* bytes in all pieces, if no owner says otherwise */
-    KEPT_MAX = 16 << 20, /* bytes in pieces that were read, */
-    KEPT_PART = 4,       /* but at most this part of the limit */
+    KEPT_MAX = 32 << 20, /* bytes in pieces that were read: of each, a thread
+                            may have read the start, and need the rest; */
+    KEPT_PART = 2,       /* but at most this part of the limit */
     STALE_S = 10,        /* time after which a piece that was fetched ahead will
                             probably not be read */
 };
@@ -90,11 +91,12 @@ static void evict_kept_locked(struct http_memory *memory, size_t kept,
     }
 }
 
-/* Free pieces that came before a time and were not read, until all pieces use
+/* Free pieces that came some time ago and were not read, until all pieces use
    no more than `most` bytes. */
-static void evict_wanted_locked(struct http_memory *memory, size_t most,
-                                int64_t before_ns)
+static void evict_stale_locked(struct http_memory *memory, size_t most)
 {
+    int64_t before_ns = clock_monotonic_ns() - STALE_S * CLOCK_SECOND_NS;
+
     list_for_each_safe(node, &memory->wanted) {
         if (memory->used <= most)
             return;
@@ -108,6 +110,7 @@ void http_memory_evict_locked(struct http_memory *memory)
 
     evict_kept_locked(memory, kept < KEPT_MAX ? kept : KEPT_MAX,
                       memory->owner.limit);
+    evict_stale_locked(memory, memory->owner.limit);
 }
 
 void http_memory_count(struct http_memory *memory, ptrdiff_t change)
@@ -123,8 +126,7 @@ bool http_memory_has_room_locked(struct http_memory *memory, size_t len)
     size_t most = limit > len ? limit - len : 0;
 
     evict_kept_locked(memory, SIZE_MAX, most);
-    evict_wanted_locked(memory, most,
-                        clock_monotonic_ns() - STALE_S * CLOCK_SECOND_NS);
+    evict_stale_locked(memory, most);
     return len <= limit && memory->used <= most;
 }
 
@@ -134,7 +136,7 @@ static void count_locked(struct http_piece *piece, size_t len)
     struct http_memory *memory = piece->remote->context->memory;
 
     memory->used += len - piece->len;
-    if (!piece->wanted && !piece->pinned)
+    if (piece->kept)
         memory->kept_used += len - piece->len;
     piece->len = len;
 }
@@ -155,7 +157,7 @@ struct http_piece *http_piece_new_locked(struct http_remote *remote,
     list_init(&piece->batch);
     list_init(&piece->waits);
     list_append(&remote->pieces, &piece->mine);
-    list_append(&memory->kept, &piece->node);
+    list_append(&memory->wanted, &piece->node);
     count_locked(piece, len);
     http_memory_evict_locked(memory);
     return piece;
@@ -169,28 +171,17 @@ void http_piece_free_locked(struct http_piece *piece)
     free(piece);
 }
 
-static void move_locked(struct http_piece *piece, bool wanted)
+void http_piece_touch_locked(struct http_piece *piece)
 {
     struct http_memory *memory = piece->remote->context->memory;
-    size_t len = piece->len;
 
     if (piece->pinned)
         return;
-    count_locked(piece, 0);
-    piece->wanted = wanted;
-    count_locked(piece, len);
+    if (!piece->kept)
+        memory->kept_used += piece->len;
+    piece->kept = true;
     list_remove(&piece->node);
-    list_append(wanted ? &memory->wanted : &memory->kept, &piece->node);
-}
-
-void http_piece_touch_locked(struct http_piece *piece)
-{
-    move_locked(piece, false);
-}
-
-void http_piece_want_locked(struct http_piece *piece)
-{
-    move_locked(piece, true);
+    list_append(&memory->kept, &piece->node);
 }
 
 void http_piece_fill_locked(struct http_piece *piece, uint64_t off, size_t len)

@@ -27,8 +27,8 @@ struct http_memory {
     pthread_mutex_t lock;
     struct list kept;   /* pieces that were read, the one used longest ago
                            first */
-    struct list wanted; /* pieces fetched ahead that were not read yet, in the
-                           same order */
+    struct list wanted; /* pieces that were not read yet, in the order in which
+                           they were made */
     size_t used;        /* bytes in all pieces, and in objects to be sent */
     size_t kept_used;   /* bytes in the pieces in `kept` */
     size_t counted;     /* of these, bytes that `owner` knows of */
@@ -47,7 +47,7 @@ struct http_piece {
     unsigned nusers;
     bool first;  /* the remote gets known by it */
     bool ready;  /* the bytes, or an error, have come */
-    bool wanted; /* it is in `wanted`, unless it is pinned */
+    bool kept;   /* it is in `kept`: a thread has read it */
     bool pinned; /* stays as long as the remote */
     bool unkept; /* the disk may keep it, and no thread has seen to that */
     bool from_disk;
@@ -82,11 +82,8 @@ struct http_piece *http_piece_new_locked(struct http_remote *remote,
 /* Free a piece that nobody uses. */
 void http_piece_free_locked(struct http_piece *piece);
 
-/* A thread reads a piece. */
+/* A thread reads a piece, which has come. */
 void http_piece_touch_locked(struct http_piece *piece);
-
-/* No piece has been read yet. */
-void http_piece_want_locked(struct http_piece *piece);
 
 /* Note how many bytes of a piece have come. */
 void http_piece_fill_locked(struct http_piece *piece, uint64_t off, size_t len);

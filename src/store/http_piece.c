@@ -356,12 +356,12 @@ static int use_piece(struct http_remote *remote, uint64_t off,
     piece = http_piece_find_locked(remote, off);
     if (piece) {
         piece->nusers++;
-        http_piece_touch_locked(piece);
         if (!piece->ready && piece->request.ahead)
             net_want(context->net, &piece->request);
         r = http_piece_await_locked(piece);
     }
     if (piece && r == 0) {
+        http_piece_touch_locked(piece);
         keep = piece->unkept;
         piece->unkept = false;
     } else if (piece) {

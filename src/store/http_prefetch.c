@@ -64,7 +64,6 @@ static struct http_piece *add_piece_locked(struct http_remote *remote,
     if (!piece)
         return NULL;
     piece->nusers = 0;
-    http_piece_want_locked(piece);
     http_piece_start_locked(piece, true);
     list_append(batch, &piece->batch);
     return piece;

@@ -375,8 +375,8 @@ END_TEST
 START_TEST(bytes_being_read_stay_however_many_wait)
 {
     static const struct http_answer answers[] = { WHOLE("a"), WHOLE("b") };
-    /* A fourth of it is room for one object that was read, but not for two. */
-    static const struct store_http_owner owner = { .limit = 5 * SIZE };
+    /* Half of it is room for one object that was read, but not for two. */
+    static const struct store_http_owner owner = { .limit = 3 * SIZE };
     struct store_object *objects[2];
     struct waiting waiting[2];
     struct store *store;
