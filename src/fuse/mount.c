@@ -42,6 +42,11 @@ enum {
     THREADS_MAX = 200,
     IDLE_THREADS_MAX = 16,
 
+    /* Requests in the background that the kernel sends at a time by itself, and
+       those that leave threads to others. */
+    BACKGROUND_MIN = 12,
+    BACKGROUND_MAX = THREADS_MAX / 2,
+
     /* Number of seeks, in different files that are being written, that may wait
        at a time for the kernel; each may wait for a disk. */
     SEEKERS = 4,
@@ -123,6 +128,15 @@ static int check_cache(const struct fs *fs, const struct options *options)
     return -EINVAL;
 }
 
+/* A server answers as many requests at a time as there are connections. */
+static unsigned count_background(const struct fs *fs, unsigned connections)
+{
+    if (!(fs->source.remote || fs->source.prefix) ||
+        connections <= BACKGROUND_MIN)
+        return 0;
+    return connections < BACKGROUND_MAX ? connections : BACKGROUND_MAX;
+}
+
 static int open_mount(struct mount *mount, struct options *options)
 {
     if (find_mountpoint(mount, options->fs.mountpoint) < 0)
@@ -140,6 +154,8 @@ static int open_mount(struct mount *mount, struct options *options)
         fuse_opt_add_arg(&options->args, "-oro") < 0)
         return EXIT_FAILURE;
     mount->data.max_read = options->max_read;
+    mount->data.background =
+        count_background(mount->fs, options->file.net.connections);
     /* libfuse itself reports options that it does not know. */
     mount->session = fuse_session_new(&options->args, &ops_table,
                                       sizeof(ops_table), &mount->data);

@@ -65,6 +65,8 @@ static void ops_init(void *userdata, struct fuse_conn_info *conn)
         conn->want &= ~(unsigned)FUSE_CAP_ASYNC_DIO;
     passthrough_init(data->fs, conn);
     conn->max_read = data->max_read;
+    if (data->background > 0)
+        conn->max_background = data->background;
     if (data->ready_fd >= 0 && write(data->ready_fd, "", 1) == 1)
         close(data->ready_fd);
     data->ready();

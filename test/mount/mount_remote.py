@@ -6,6 +6,7 @@
 usage: mount_remote.py FRAMEFS [TEST...]
 """
 
+import concurrent.futures
 import errno
 import json
 import os
@@ -378,6 +379,31 @@ def a_sequential_reader_has_many_requests_on_their_way():
         check(together.is_set(), 'one after another')
 
 
+def many_random_readers_wait_together():
+    make('f', 'sparse')
+    nreaders = len(CONTENT) // CHUNK  # more than the kernel allows by itself
+    together = threading.Event()
+    waiting = set()
+    alone = []
+
+    def plan(request, _):
+        if request.path.endswith('.chunk'):
+            waiting.add(request.path)
+            if len(waiting) >= nreaders:
+                together.set()
+            if not together.wait(PATIENCE / 12):
+                alone.append(request)
+        return WELL
+
+    with Web('.', plan) as server, Mount(server.url + 'f', 'mnt') as mount:
+        with opened(mount / 'f', os.O_RDONLY) as fd:
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)
+            with concurrent.futures.ThreadPoolExecutor(nreaders) as pool:
+                list(pool.map(lambda off: os.pread(fd, 1, off),
+                              range(CHUNK // 2, len(CONTENT), CHUNK)))
+    check(not alone, 'one after another')
+
+
 def a_program_that_is_to_end_does_not_wait_for_a_server():
     make('f', 'sparse')
     silent = threading.Event()
@@ -435,6 +461,7 @@ main(both_layouts_show,
      a_second_mount_needs_no_request,
      the_first_bytes_cost_few_requests,
      a_sequential_reader_has_many_requests_on_their_way,
+     many_random_readers_wait_together,
      a_program_that_is_to_end_does_not_wait_for_a_server,
      a_query_is_not_shown,
      secrets_are_not_shown,
