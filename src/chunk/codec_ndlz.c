@@ -117,12 +117,20 @@ INLINE int put_bytes(size_t side, const struct cell *cell, const uint8_t *src)
     return 0;
 }
 
-INLINE int put_value(const struct cell *cell, const uint8_t *value)
+/* Fill a cell with one value. */
+INLINE int put_value(size_t side, const struct cell *cell, const uint8_t *value)
 {
+    uint8_t row[NDLZ_SIDE_MAX];
+
     if (!value)
         return -EBADMSG;
-    for (size_t i = 0; i < cell->nrows; i++)
-        memset(cell->dst + i * cell->pitch, *value, cell->ncols);
+    memset(row, *value, sizeof(row));
+    for (size_t i = 0; i < cell->nrows; i++) {
+        if (cell->ncols == side)
+            copy_row(cell->dst + i * cell->pitch, row, side);
+        else
+            memcpy(cell->dst + i * cell->pitch, row, cell->ncols);
+    }
     return 0;
 }
 
@@ -213,7 +221,7 @@ INLINE int decode_cell(struct reader *in, size_t side, const struct cell *cell)
     case NDLZ_LITERAL:
         return put_bytes(side, cell, read_bytes(in, len));
     case NDLZ_VALUE:
-        return put_value(cell, read_bytes(in, 1));
+        return put_value(side, cell, read_bytes(in, 1));
     case NDLZ_CELL:
         return put_bytes(side, cell, read_reference(in, len));
     default:
