@@ -112,7 +112,7 @@ static void choose_extents(struct boxes *boxes,
 {
     const struct layout_shape *shape = boxes->shape;
     bool full[ARRAY_NDIM_MAX] = { false };
-    unsigned dim;
+    unsigned dim = 0;
 
     for (unsigned i = 0; i < shape->ndim; i++)
         boxes->extents[i] = shape->chunk[i] < shape->items[i] ? shape->chunk[i]
