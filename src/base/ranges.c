@@ -47,8 +47,9 @@ static size_t find(const struct ranges *ranges, uint64_t number)
 static void replace(struct ranges *ranges, size_t from, size_t to,
                     const struct range *by, size_t n)
 {
-    memmove(ranges->list + from + n, ranges->list + to,
-            (ranges->n - to) * sizeof(*ranges->list));
+    if (from + n != to)
+        memmove(ranges->list + from + n, ranges->list + to,
+                (ranges->n - to) * sizeof(*ranges->list));
     memcpy(ranges->list + from, by, n * sizeof(*by));
     ranges->n = ranges->n - (to - from) + n;
 }
@@ -119,15 +120,19 @@ void ranges_merge_closest(struct ranges *ranges)
     merge_with_next(ranges, at);
 }
 
-void ranges_merge_near(struct ranges *ranges, uint64_t number)
+void ranges_add_near(struct ranges *ranges, uint64_t first, uint64_t end)
 {
-    size_t at = find(ranges, number);
+    size_t at = find(ranges, first);
+    uint64_t before = at > 0 ? first - ranges->list[at - 1].end : UINT64_MAX;
 
     if (at == ranges->n)
-        at--;
-    if (at > 0 && gap_behind(ranges, at - 1) < gap_behind(ranges, at))
-        at--;
-    merge_with_next(ranges, at);
+        first = ranges->list[at - 1].end;
+    else if (ranges->list[at].first > end &&
+             before < ranges->list[at].first - end)
+        first = ranges->list[at - 1].end;
+    else if (ranges->list[at].first > end)
+        end = ranges->list[at].first;
+    ranges_add(ranges, first, end);
 }
 
 const struct range *ranges_next(const struct ranges *ranges, uint64_t number)

@@ -35,10 +35,10 @@ void ranges_remove(struct ranges *ranges, uint64_t first, uint64_t end);
    all of them. */
 void ranges_merge_closest(struct ranges *ranges);
 
-/* Merge the first range that ends at or after a number, or the last range, with
-   the closer one of its neighbours, and add the gap to the set.  The set has at
-   least two ranges. */
-void ranges_merge_near(struct ranges *ranges, uint64_t number);
+/* Add `first` to `end` - 1, and the gap to the closer neighbour unless they touch
+   a range, so that there are no more ranges than before.  The set has at least
+   one. */
+void ranges_add_near(struct ranges *ranges, uint64_t first, uint64_t end);
 
 /* Is a number in the set? */
 bool ranges_have(const struct ranges *ranges, uint64_t number);

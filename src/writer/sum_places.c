@@ -11,10 +11,13 @@ int sum_places_set(struct sum_places *places, uint64_t off, uint64_t len,
         return r;
     if (summed)
         ranges_remove(unsummed, off, off + len);
-    else
+    else if (unsummed->n < SUM_PLACES_MAX)
         ranges_add(unsummed, off, off + len);
+    else if (len > 0)
+        ranges_add_near(unsummed, off, off + len);
+    /* A range was split. */
     if (unsummed->n > SUM_PLACES_MAX)
-        ranges_merge_near(unsummed, off);
+        ranges_add(unsummed, off, off + len);
     return 0;
 }
 

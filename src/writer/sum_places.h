@@ -12,8 +12,8 @@ struct sum_places {
     struct ranges unsummed;
 };
 
-/* No more ranges are kept than these.  If there would be more, the closest two
-   become one, and chunks between them count as having no sums. */
+/* No more ranges are kept than these.  If there would be more, one is extended,
+   and the chunks that it then covers count as having no sums. */
 enum {
     SUM_PLACES_MAX = 1 << 16
 };

@@ -126,22 +126,24 @@ START_TEST(the_closest_ranges_are_merged)
 }
 END_TEST
 
-START_TEST(ranges_are_merged_with_the_closer_neighbour)
+START_TEST(a_range_is_added_with_the_gap_to_the_closer_neighbour)
 {
     struct ranges ranges = { 0 };
 
-    for (unsigned first = 0; first < 50; first += 10)
-        add(&ranges, first, first + 5 + first / 10);
-    ranges_merge_near(&ranges, 12);
-    ck_assert_uint_eq(ranges.n, 4);
-    ck_assert(!ranges_have(&ranges, 8) && ranges_have(&ranges, 18));
-    ranges_merge_near(&ranges, 28);
-    ck_assert_uint_eq(ranges.n, 3);
-    ck_assert(!ranges_have(&ranges, 28) && ranges_have(&ranges, 39));
-    ranges_merge_near(&ranges, 100);
+    add(&ranges, 10, 20);
+    add(&ranges, 40, 50);
+    ranges_add_near(&ranges, 22, 24);
+    ck_assert(ranges_have(&ranges, 21) && !ranges_have(&ranges, 24));
+    ranges_add_near(&ranges, 37, 38);
+    ck_assert(ranges_have(&ranges, 39) && !ranges_have(&ranges, 36));
+    ranges_add_near(&ranges, 60, 61);
+    ck_assert(ranges_have(&ranges, 55) && !ranges_have(&ranges, 61));
+    ranges_add_near(&ranges, 3, 4);
+    ck_assert(ranges_have(&ranges, 5) && !ranges_have(&ranges, 2));
+    ranges_add_near(&ranges, 24, 25);
+    ck_assert(ranges_have(&ranges, 24) && !ranges_have(&ranges, 25));
     ck_assert_uint_eq(ranges.n, 2);
-    ck_assert(!ranges_have(&ranges, 8) && ranges_have(&ranges, 28));
-    ranges_merge_near(&ranges, 0);
+    ranges_add_near(&ranges, 20, 40);
     ck_assert_uint_eq(ranges.n, 1);
     ranges_fini(&ranges);
 }
@@ -157,7 +159,7 @@ int main(void)
         removing_splits_a_range,
         random_ranges_lose_what_is_removed,
         the_closest_ranges_are_merged,
-        ranges_are_merged_with_the_closer_neighbour,
+        a_range_is_added_with_the_gap_to_the_closer_neighbour,
         NULL,
     };
 
