@@ -233,8 +233,10 @@ static void note_end(void *context, const struct tree_entry *file, bool failed)
 static bool verify_rest(struct verify *verify, const struct tree *frames,
                         size_t first)
 {
-    const struct tree rest = { .entries = frames->entries + first,
-                               .n = frames->n - first };
+    const struct tree rest = {
+        .entries = first > 0 ? frames->entries + first : frames->entries,
+        .n = frames->n - first,
+    };
     const struct jobs jobs = {
         .files = &rest,
         .run = verify_one,
