@@ -14,54 +14,15 @@ import json
 import os
 import random
 import shutil
-import struct
 
 import corpus
 import scene
-from scene import LAYOUTS, TOOL, b2frame, check, harness, main, noise, read, \
-    write
+from samples import files, samples
+from scene import TOOL, b2frame, check, harness, main, noise, read, write
 
 FLIPS = int(os.environ.get('FRAMEFS_FLIPS', 400))
 OVERWRITES = int(os.environ.get('FRAMEFS_OVERWRITES', 120))
 BLOCK = 4096
-
-
-def walk(size):
-    """Return bytes of a random walk, which compress somewhat."""
-    rng = random.Random(size)
-    value = 0
-    words = []
-    for _ in range(size // 8):
-        value += rng.randrange(-50, 50)
-        words.append(struct.pack('<q', value))
-    return b''.join(words)
-
-
-def samples():
-    """Make frames of all kinds.  Yield path and content of each."""
-    content = (walk(60000) + bytes(30000) + noise(20000) +
-               struct.pack('<d', 1.5) * 2500 + walk(30000))
-    rows = (('lz4', ('--chunksize', '16384', '--blocksize', '4096')),
-            ('zstd', ('--codec', 'zstd', '--chunksize', '20000')),
-            ('blosclz', ('--codec', 'blosclz', '--chunksize', '10000')),
-            ('zlib', ('--codec', 'zlib', '--filters', 'delta+bitshuffle',
-                      '--chunksize', '32768', '--blocksize', '2048')),
-            ('raw', ('--clevel', '0', '--chunksize', '8192')),
-            ('small', ('--chunksize', '512',)))
-    write('content', content)
-    for layout in LAYOUTS:
-        for name, options in rows:
-            path = '%s-%s.b2frame' % (layout, name)
-            b2frame('create', '--layout', layout, '--typesize', '8', *options,
-                    'content', path)
-            yield path, content
-
-
-def files(path):
-    """Return the files of a frame."""
-    if os.path.isdir(path):
-        return [os.path.join(path, name) for name in sorted(os.listdir(path))]
-    return [path]
 
 
 @contextlib.contextmanager
@@ -93,7 +54,7 @@ def look(path, content, what):
 
 
 def a_flipped_bit_is_seen():
-    frames = list(samples())
+    frames = list(samples(b2frame))
     rng = random.Random(1)
     good = 0
     for i in range(FLIPS):
@@ -109,7 +70,7 @@ def a_flipped_bit_is_seen():
 
 
 def an_overwritten_block_is_seen():
-    frames = list(samples())
+    frames = list(samples(b2frame))
     rng = random.Random(2)
     for i in range(OVERWRITES):
         path, content = frames[i % len(frames)]
@@ -136,7 +97,7 @@ def verified(path, *options, status=0):
 def sums_alone_find_damage():
     """Flip a bit in each block of 512 bytes of the streams of chunks."""
     rng = random.Random(3)
-    for path, _ in samples():
+    for path, _ in samples(b2frame):
         found = verified(path, '--sums')
         check(found['summed'] == found['blocks'] > 0, found)
         name = max(files(path), key=os.path.getsize)
@@ -226,7 +187,7 @@ def repair_saves_no_damaged_block():
 
 def a_copy_of_stored_chunks_has_their_sums():
     """convert copies chunks as they are stored; damaged ones get no sums."""
-    for path, content in samples():
+    for path, content in samples(b2frame):
         layout = 'contiguous' if os.path.isdir(path) else 'sparse'
         b2frame('convert', '--force', '--layout', layout, path, 'copy')
         found = verified('copy', '--sums')
@@ -266,7 +227,7 @@ def is_readable_in_spite(path, content, damage):
 
 
 def a_lost_guard_loses_nothing():
-    for path, content in samples():
+    for path, content in samples(b2frame):
         name, start, end = guarded(path)
         with patched(name, start, noise(end - start)):
             is_readable_in_spite(path, content, 'noise')
