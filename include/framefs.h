@@ -137,12 +137,13 @@ enum {
  *          reading only; -ESTALE if that has changed since
  *  flags   FRAMEFS_READ or FRAMEFS_WRITE.  Only one handle at a time, of all
  *          processes, can change a local frame, from its first write until that
- *          is committed.  A frame on a server is not locked: commits to different
- *          chunks are merged; of two to the same chunk, or if one changes the
- *          number of chunks, the later one fails with -ESTALE.  Any number of handles can read it meanwhile: each call
- *          sees the last commit, or a later one for some chunks.  With
- *          FRAMEFS_ARRAY, the bytes of an N-dimensional array are its items in
- *          C order, as framefs(1) shows them, and the array keeps its size;
+ *          is committed.  A frame on a server is not locked: commits to
+ *          different chunks are merged; of two to the same chunk, or if one
+ *          changes the number of chunks, the later one fails with -ESTALE.  Any
+ *          number of handles can read it meanwhile: each call sees the last
+ *          commit, or a later one for some chunks.  With FRAMEFS_ARRAY, the
+ *          bytes of an N-dimensional array are its items in C order, as
+ *          framefs(1) shows them, and the array keeps its size;
  *          without, they are those of the chunks in a row.  For other frames
  *          this makes no difference
  *  offset  offset in the file at which the frame starts, usually 0.  A frame
@@ -168,8 +169,8 @@ FRAMEFS_API int framefs_open_memory(struct framefs *fs, const void *buf,
  * Create an empty frame, and open it for writing.
  *
  *  path     must not exist: -EEXIST.  A URL of S3, see framefs_open(): make a
- *           sparse frame, whatever `layout` says; other URLs give -EROFS.  NULL:
- *           make a contiguous frame in memory, which framefs_memory_get()
+ *           sparse frame, whatever `layout` says; other URLs give -EROFS.
+ *           NULL: make a contiguous frame in memory, which framefs_memory_get()
  *           copies, and framefs_close() drops
  *  options  NULL, or options in the form of framefs(1)'s -o, separated by
  *           commas:
@@ -336,8 +337,8 @@ enum {
     FRAMEFS_NDIM_MAX = 16
 };
 
-/* An array.  It is cut into chunks, and these into blocks, which are decoded one
-   at a time.  The last dimension varies fastest. */
+/* An array.  It is cut into chunks, and these into blocks, which are decoded
+   one at a time.  The last dimension varies fastest. */
 struct framefs_array {
     uint32_t ndim;
     uint32_t itemsize;                 /* bytes of an item */
@@ -378,7 +379,8 @@ FRAMEFS_API int framefs_array_create(struct framefs *fs, const char *path,
                                      const struct framefs_array *array,
                                      struct framefs_frame **out);
 
-/* A rectangular region of an array, and the layout of a buffer for its items. */
+/* A rectangular region of an array, and the layout of a buffer for its
+   items. */
 struct framefs_region {
     uint32_t ndim;          /* of the array, and */
     uint32_t itemsize;      /* bytes of its items, as the caller knows them:
@@ -397,8 +399,8 @@ struct framefs_region {
  *  buf  where the first item of the region is in the buffer
  *
  * Returns 0, -ERANGE if the array does not have these items, or has another
- * number of dimensions or items of another size, or errors as framefs_pread() and framefs_pwrite().  After an error, some items may have
- * been copied.
+ * number of dimensions or items of another size, or errors as framefs_pread()
+ * and framefs_pwrite().  After an error, some items may have been copied.
  */
 FRAMEFS_API int framefs_array_read(struct framefs_frame *frame,
                                    const struct framefs_region *region,
@@ -467,10 +469,10 @@ FRAMEFS_API ssize_t framefs_chunk_get(struct framefs_frame *frame,
  * Replace a chunk; or insert one before another, or at the end.  A stored chunk
  * is checked by decoding it, and then stored as it is.
  *
- * Returns 0; -ERANGE if there is no such chunk; -EINVAL if the decoded size does
- * not suit the frame: all chunks but the last have its chunksize, unless it is
- * 0; -EBADMSG or -ENOTSUP if a stored chunk cannot be decoded; -EPERM when
- * inserting in an array that was opened with FRAMEFS_ARRAY; or errors as
+ * Returns 0; -ERANGE if there is no such chunk; -EINVAL if the decoded size
+ * does not suit the frame: all chunks but the last have its chunksize, unless
+ * it is 0; -EBADMSG or -ENOTSUP if a stored chunk cannot be decoded; -EPERM
+ * when inserting in an array that was opened with FRAMEFS_ARRAY; or errors as
  * framefs_sync().
  */
 FRAMEFS_API int framefs_chunk_put(struct framefs_frame *frame,
@@ -504,9 +506,9 @@ FRAMEFS_API int framefs_chunk_reorder(struct framefs_frame *frame,
  * A frame has no keys until a program asks for one, with framefs_chunk_key() or
  * framefs_key_append() on a frame that is open for writing; then all its chunks
  * have one.  They are kept in the vlmetalayer "framefs.keys", 16 bytes for each
- * chunk, which each commit writes; framefs-format(7) describes it.  A frame with
- * keys has at most 1048576 chunks: -EFBIG.  Whoever removes the vlmetalayer
- * removes the keys.
+ * chunk, which each commit writes; framefs-format(7) describes it.  A frame
+ * with keys has at most 1048576 chunks: -EFBIG.  Whoever removes the
+ * vlmetalayer removes the keys.
  *
  * libframefs, framefs(1) and b2frame(1) carry keys along.  If another program
  * changes the frame, a chunk that it has stored as it was keeps its key, in
@@ -519,8 +521,8 @@ FRAMEFS_API int framefs_chunk_reorder(struct framefs_frame *frame,
  * -EBADMSG; it can be removed.
  */
 
-/* Get the key of a chunk.  It is above 0.  If the chunk has none and the frame is
-   open for writing, make keys for all chunks, and commit them. */
+/* Get the key of a chunk.  It is above 0.  If the chunk has none and the frame
+   is open for writing, make keys for all chunks, and commit them. */
 FRAMEFS_API int framefs_chunk_key(struct framefs_frame *frame,
                                   uint64_t chunk_no, uint64_t *key);
 

@@ -21,8 +21,8 @@ enum {
 int suite_run(const char *name, const TTest *const *tests);
 
 /*
- * Make a directory of the test's own, below $TMPDIR or /tmp, and store its path;
- * remove it with all that it holds.
+ * Make a directory of the test's own, below $TMPDIR or /tmp, and store its
+ * path; remove it with all that it holds.
  */
 void suite_make_dir(char path[SUITE_PATH_MAX]);
 void suite_remove_dir(const char *path);

@@ -54,8 +54,8 @@ struct boxes {
                                          of the array */
 };
 
-/* Bytes of a box that is `factor` times as long along a dimension, but no longer
-   than the array; UINT64_MAX if they are too many to count. */
+/* Bytes of a box that is `factor` times as long along a dimension, but no
+   longer than the array; UINT64_MAX if they are too many to count. */
 static uint64_t box_nbytes(const struct boxes *boxes, unsigned dim,
                            unsigned factor)
 {
@@ -153,8 +153,8 @@ static void cut(const struct boxes *boxes, struct region *box)
     }
 }
 
-/* Go to the start of the next box, in the order of the source.  Returns false if
-   there is none. */
+/* Go to the start of the next box, in the order of the source.  Returns false
+   if there is none. */
 static bool next_box(const struct boxes *boxes, bool fortran,
                      struct region *box)
 {

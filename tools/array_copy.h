@@ -41,8 +41,8 @@ int array_copy_context(size_t cache_size, struct file_context **out);
 
 /*
  * Copy all items to a new array, in which all items are zeros, and sync it.
- * Shows the progress.  Takes memory for one new chunk, or 64 MiB if that is more;
- * and the caches.
+ * Shows the progress.  Takes memory for one new chunk, or 64 MiB if that is
+ * more; and the caches.
  *
  *  file   shows the new array in C order
  *  shape  of the new array

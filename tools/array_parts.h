@@ -63,8 +63,8 @@ int array_parts_check_none(const struct array_parts *parts, const char *path,
  *          the typesize is that of an item
  *  shape   has the items; receives the others
  *
- * Returns 0 or -EINVAL, which was reported; also if a chunk would have more than
- * 1 GiB, which is as much as a chunksize may be.
+ * Returns 0 or -EINVAL, which was reported; also if a chunk would have more
+ * than 1 GiB, which is as much as a chunksize may be.
  */
 int array_parts_find(const struct array_parts *parts, const char *path,
                      const struct file_params *params,

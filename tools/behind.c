@@ -97,8 +97,8 @@ static const char *find_mount(const char *real, dev_t dev,
     return below;
 }
 
-/* Find the entry of a directory that has the file's number, which is that of the
-   stored frame. */
+/* Find the entry of a directory that has the file's number, which is that of
+   the stored frame. */
 static bool find_entry(const char *dir, ino_t number, char out[PATH_MAX])
 {
     DIR *entries = opendir(dir);
@@ -139,8 +139,8 @@ static bool find_frame(const char *real, const struct stat *st,
     return found;
 }
 
-/* Does a mount of framefs show a frame by an open file, whose bytes are no frame
-   themselves? */
+/* Does a mount of framefs show a frame by an open file, whose bytes are no
+   frame themselves? */
 static bool is_shown(int fd)
 {
     uint8_t bytes[MAGIC_LEN];

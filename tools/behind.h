@@ -13,8 +13,8 @@
  *  out   receives the path of the frame
  *
  * Returns false if the path is anything else, if the bytes of the file are
- * themselves a frame, or if the frame is not found, for example because it is in
- * a store or on a server.
+ * themselves a frame, or if the frame is not found, for example because it is
+ * in a store or on a server.
  */
 bool behind_find(const char *path, char out[PATH_MAX]);
 

@@ -39,9 +39,9 @@ struct copying {
     uint64_t nspecial; /* special ones that were copied last */
 };
 
-/* Copy chunks from `chunk_no` on: a single one, or a run of special ones if many
-   were special already, because a run is added behind all others.  `n` receives
-   their number. */
+/* Copy chunks from `chunk_no` on: a single one, or a run of special ones if
+   many were special already, because a run is added behind all others.  `n`
+   receives their number. */
 static int copy_some(struct copying *copying, uint64_t chunk_no, uint64_t *n)
 {
     const struct copy *copy = copying->copy;

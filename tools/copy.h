@@ -17,12 +17,13 @@ struct copy {
 int copy_frame(const struct copy *copy, struct store *store);
 
 /*
- * Make a frame by a function that commits it several times.  A frame on a server
- * has its name from the first commit on, so it is made here first, and copied.
+ * Make a frame by a function that commits it several times.  A frame on a
+ * server has its name from the first commit on, so it is made here first, and
+ * copied.
  *
  *  out    of the new frame, to report errors
- *  make   writes the frame to a local store; returns 0 or a negative errno, which
- *         was reported
+ *  make   writes the frame to a local store; returns 0 or a negative errno,
+ *         which was reported
  *  store  of the new frame
  *
  * Returns 0 or a negative errno, which was reported.

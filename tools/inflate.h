@@ -17,8 +17,9 @@ struct inflate {
     int fd;                    /* an empty file to write them to */
 };
 
-/* The functions below return 0 or a negative errno, which was reported; -EBADMSG
-   if the bytes are damaged; -EINTR if the user has interrupted the program. */
+/* The functions below return 0 or a negative errno, which was reported;
+   -EBADMSG if the bytes are damaged; -EINTR if the user has interrupted the
+   program. */
 
 /* Check a member that is stored as it is. */
 int inflate_check(const struct inflate *from);

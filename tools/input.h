@@ -58,8 +58,8 @@ ssize_t input_peek(const struct input *input, void *buf, size_t len);
 /* Read bytes: `len` of them, or fewer only at the end. */
 ssize_t input_read(struct input *input, void *buf, size_t len);
 
-/* Read bytes that start `off` bytes behind the next one.  The input can be read at
-   any offset.  Returns 0; -EINVAL if it ends before. */
+/* Read bytes that start `off` bytes behind the next one.  The input can be read
+   at any offset.  Returns 0; -EINVAL if it ends before. */
 int input_read_at(const struct input *input, void *buf, size_t len,
                   uint64_t off);
 

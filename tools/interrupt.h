@@ -12,9 +12,9 @@
  */
 void interrupt_catch(void);
 
-/* Let these signals end the program again, as a process does that was started by
-   one which catches them.  If one has been caught already, it ends the program
-   now. */
+/* Let these signals end the program again, as a process does that was started
+   by one which catches them.  If one has been caught already, it ends the
+   program now. */
 void interrupt_uncatch(void);
 
 /* Has a signal been caught?  The caller should then stop with -EINTR. */

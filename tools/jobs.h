@@ -47,9 +47,9 @@ struct jobs {
 };
 
 /*
- * Run all jobs, as many at a time as threads are wanted, or as suits them if the
- * user leaves that open.  Interrupts are caught
- * meanwhile, and end the program once all jobs have ended.
+ * Run all jobs, as many at a time as threads are wanted, or as suits them if
+ * the user leaves that open.  Interrupts are caught meanwhile, and end the
+ * program once all jobs have ended.
  *
  * Returns the number of jobs that have failed, or a negative errno, which was
  * reported, if not all could be run.

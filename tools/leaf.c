@@ -83,8 +83,8 @@ static const struct bundle_entry *find(const struct bundle *bundle,
     return entry;
 }
 
-/* Open a frame in the directory of a store by its key, which lacks a suffix.  It
-   counts before one of that key in the embed store. */
+/* Open a frame in the directory of a store by its key, which lacks a suffix.
+   It counts before one of that key in the embed store. */
 static int open_in_directory(const char *path, struct store **out)
 {
     char file[PATH_MAX];
@@ -179,8 +179,8 @@ static bool is_frame(const struct folder *folder,
     return magic;
 }
 
-/* Is there a file with the key of an embedded frame?  Then that frame is not the
-   one of this key. */
+/* Is there a file with the key of an embedded frame?  Then that frame is not
+   the one of this key. */
 static bool is_covered(const struct folder *folder, const char *path)
 {
     size_t len = strlen(path);

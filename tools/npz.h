@@ -13,10 +13,10 @@ struct npz;
 /*
  * Open an archive and check its directory.
  *
- * Returns 0 or a negative errno; -EBADMSG if it is no zip archive or is damaged,
- * if members overlap, or if two have the same name, or a name that leads out of
- * a directory; -ENOTSUP if a member is encrypted, or compressed in another way
- * than by deflate.
+ * Returns 0 or a negative errno; -EBADMSG if it is no zip archive or is
+ * damaged, if members overlap, or if two have the same name, or a name that
+ * leads out of a directory; -ENOTSUP if a member is encrypted, or compressed in
+ * another way than by deflate.
  */
 int npz_open(const char *path, struct npz **out);
 
@@ -33,8 +33,8 @@ const char *npz_name(const struct npz *npz, size_t i);
 const struct stat *npz_stat(const struct npz *npz);
 
 /*
- * Open a member as input, after its checksum was compared.  If it is compressed,
- * it is decoded to a file as by scratch_open().
+ * Open a member as input, after its checksum was compared.  If it is
+ * compressed, it is decoded to a file as by scratch_open().
  *
  *  name  for messages; remains the caller's until the input is closed
  */

@@ -24,8 +24,8 @@ struct output;
  */
 int output_open(const char *path, bool sparse, bool force, struct output **out);
 
-/* Begin a contiguous frame in $TMPDIR or /tmp, which is never published.  Errors
-   as above. */
+/* Begin a contiguous frame in $TMPDIR or /tmp, which is never published.
+   Errors as above. */
 int output_open_scratch(struct output **out);
 
 /* Remove the frame if it was not published.  Accepts NULL. */

@@ -7,9 +7,9 @@ enum {
 };
 
 /*
- * Get a path by which the frame on standard input can be opened.  If it comes by
- * a pipe, it is copied to a file without a name in $TMPDIR or /tmp first, because
- * frames are read at any offset.
+ * Get a path by which the frame on standard input can be opened.  If it comes
+ * by a pipe, it is copied to a file without a name in $TMPDIR or /tmp first,
+ * because frames are read at any offset.
  *
  * Returns 0 or a negative errno.
  */

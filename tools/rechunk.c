@@ -36,8 +36,8 @@ static int read_box(struct array_source *source, const struct region *box,
     return r < 0 ? report(rechunk->path, r, &fault) : 0;
 }
 
-/* Find the hole from a byte on.  The result is kept, because finding it may take
-   a walk along the index. */
+/* Find the hole from a byte on.  The result is kept, because finding it may
+   take a walk along the index. */
 static void find_hole(struct old_array *old, uint64_t off)
 {
     struct file *file = old->rechunk->file;

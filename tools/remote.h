@@ -48,8 +48,8 @@ int remote_open_lost(const char *arg, struct store **out);
 void remote_ask_always(void);
 
 /* Open the store of a frame that is to be made, and has its name once it is
-   committed.  `replace`: another one of the same layout may be there.  Returns 0;
-   -EEXIST; or a negative errno as remote_open(). */
+   committed.  `replace`: another one of the same layout may be there.  Returns
+   0; -EEXIST; or a negative errno as remote_open(). */
 int remote_create(const char *arg, bool sparse, bool replace,
                   struct store **out);
 

@@ -7,8 +7,8 @@
 /* Print any bytes to standard output.  results_flush() reports a failure. */
 void results_write(const void *bytes, size_t len);
 
-/* Write out the rest of what was printed to standard output.  Returns 0, or -EIO
-   if anything printed until now is lost, which was reported. */
+/* Write out the rest of what was printed to standard output.  Returns 0, or
+   -EIO if anything printed until now is lost, which was reported. */
 int results_flush(void);
 
 #endif

@@ -25,8 +25,8 @@ struct resume {
  */
 int resume_begin(struct resume *resume, const struct tree *tree, size_t *first);
 
-/* Record that the work on an entry has ended, and that on all before it.  Errors
-   are reported once. */
+/* Record that the work on an entry has ended, and that on all before it.
+   Errors are reported once. */
 void resume_note(struct resume *resume, const char *entry, bool failed);
 
 /* Remove the file, because all work has ended. */

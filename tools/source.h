@@ -35,8 +35,8 @@ int source_open(const char *path, uint64_t frame_offset, unsigned flags,
 int source_set_sums(const char *value);
 enum file_sums source_sums(void);
 
-/* Open the frame in a store for reading, and compare it with its sums unless the
-   user does not want that.  Errors as frame_open(). */
+/* Open the frame in a store for reading, and compare it with its sums unless
+   the user does not want that.  Errors as frame_open(). */
 int source_read_frame(struct store *store, uint64_t frame_offset,
                       struct frame **out, struct fault *fault);
 
@@ -55,9 +55,9 @@ int source_open_frame(const char *path, uint64_t frame_offset,
 int source_check_no_array(const char *path, struct frame *frame);
 
 /* Get owner, permissions and times of a frame: of its file, or of the index
-   file in its directory.  If the index is lost, they are those of the directory,
-   without the permission to search it.  Returns 0 or a negative errno, which was
-   reported. */
+   file in its directory.  If the index is lost, they are those of the
+   directory, without the permission to search it.  Returns 0 or a negative
+   errno, which was reported. */
 int source_stat(const char *path, struct stat *out);
 
 /* The same, without a report. */

@@ -17,8 +17,8 @@ struct tree_copy {
     bool force;     /* make frames that are there already again */
 
     /* Choose the end of the name of the frame that is made from a file.
-       Returns it; `cut` receives the bytes at the end of the file's name that it
-       replaces, and is 0 before.  NULL: names stay. */
+       Returns it; `cut` receives the bytes at the end of the file's name that
+       it replaces, and is 0 before.  NULL: names stay. */
     const char *(*suffix)(const char *path, size_t *cut);
 
     /* Make a frame, in a process of its own.  Interrupts are caught.  Returns 0

@@ -64,8 +64,8 @@ static int compare(const void *a, const void *b)
     return one->id < two->id ? -1 : one->id > two->id;
 }
 
-/* Open the store of the frame.  If nothing is there, a program may have begun to
-   make a frame; this opens the store of that, and then `whole` is false. */
+/* Open the store of the frame.  If nothing is there, a program may have begun
+   to make a frame; this opens the store of that, and then `whole` is false. */
 static int open_store(const struct job *job, struct store **out, bool *whole)
 {
     int r = remote_open(job->url, true, out);

@@ -18,8 +18,8 @@ enum {
     LIST_MAX = 1 << 28 /* bytes in a list on standard input */
 };
 
-/* Get the list from an argument, from the file that it names after an @, or from
-   standard input.  The caller frees it. */
+/* Get the list from an argument, from the file that it names after an @, or
+   from standard input.  The caller frees it. */
 static int read_list(const char *arg, char **out)
 {
     struct input input;

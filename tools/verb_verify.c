@@ -228,8 +228,8 @@ static void note_end(void *context, const struct tree_entry *file, bool failed)
     resume_note(&verify->resume, file->path, failed);
 }
 
-/* Verify all frames from `first` on.  Returns whether all of them are good, also
-   those before. */
+/* Verify all frames from `first` on.  Returns whether all of them are good,
+   also those before. */
 static bool verify_rest(struct verify *verify, const struct tree *frames,
                         size_t first)
 {

@@ -106,8 +106,8 @@ struct region_run {
     int64_t item_stride; /* in memory, from one item to the next */
 };
 
-/* Call a function for each run of a part.  Returns 0, or the first value that is
-   not 0 that `run` returns. */
+/* Call a function for each run of a part.  Returns 0, or the first value that
+   is not 0 that `run` returns. */
 int region_each_run(const struct region_block *part,
                     int (*run)(void *context, const struct region_run *run),
                     void *context);

@@ -10,9 +10,9 @@
  * The first bytes of a regular file, which show whether its format is one of
  * ours.
  *
- * A file that cannot be opened has none of these formats.  Functions return 0, 1
- * or a negative errno: -EACCES if permissions keep the daemon from reading the
- * file, -EIO if its first bytes cannot be read.
+ * A file that cannot be opened has none of these formats.  Functions return 0,
+ * 1 or a negative errno: -EACCES if permissions keep the daemon from reading
+ * the file, -EIO if its first bytes cannot be read.
  */
 
 /* Is an error a lack of descriptors or memory, which says nothing about the

@@ -32,8 +32,8 @@ struct names_dir {
     int (*is_array)(void *context, const char *name, enum entry_kind kind);
     void *context;
 
-    /* A frame that is about to get another name, so that it keeps no other frame
-       from showing under a name without suffix; or NULL. */
+    /* A frame that is about to get another name, so that it keeps no other
+       frame from showing under a name without suffix; or NULL. */
     const char *leaving;
 };
 
@@ -125,9 +125,9 @@ int names_find_chunks(const struct names_dir *dir, const char *shown,
  *  like  the name that it had, whose suffix it keeps if that is free; or NULL
  *  name  room for NAME_MAX + 1 bytes
  *
- * Returns 0; -ENAMETOOLONG; -EEXIST if no name is free, or if another frame would
- * show under `shown` instead; -EPERM if framefs reserves such names for temporary
- * entries; or an error of dir->kind() or dir->is_array().
+ * Returns 0; -ENAMETOOLONG; -EEXIST if no name is free, or if another frame
+ * would show under `shown` instead; -EPERM if framefs reserves such names for
+ * temporary entries; or an error of dir->kind() or dir->is_array().
  */
 int names_new(const struct names_dir *dir, const char *shown, const char *like,
               char *name);

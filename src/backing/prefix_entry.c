@@ -207,8 +207,8 @@ static int stat_plain(const struct backing_place *place, struct stat *out)
     return r;
 }
 
-/* Get the head of a frame.  `*known_ns` is when the server has last told that it
-   is the newest. */
+/* Get the head of a frame.  `*known_ns` is when the server has last told that
+   it is the newest. */
 static int get_head(const struct backing_place *place, enum entry_kind kind,
                     struct prefix_head **out, int64_t *known_ns)
 {

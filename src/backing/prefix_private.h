@@ -110,9 +110,9 @@ uint64_t prefix_dir_ino(const struct prefix_dir *dir, const char *name);
 int prefix_dir_list(struct prefix_dir *dir, int64_t since,
                     struct prefix_list **out);
 
-/* Get a list that has all names which are `stem`, or `stem` and suffixes.  In an
-   older list it finds only frames, because their heads tell whether they still
-   exist.  Errors as prefix_dir_list(). */
+/* Get a list that has all names which are `stem`, or `stem` and suffixes.  In
+   an older list it finds only frames, because their heads tell whether they
+   still exist.  Errors as prefix_dir_list(). */
 int prefix_dir_find(struct prefix_dir *dir, const char *stem, int64_t since,
                     struct prefix_list **out);
 
@@ -178,8 +178,8 @@ void prefix_heads_cancel(struct prefix_tree *tree);
 void prefix_heads_free(struct prefix_tree *tree);
 
 /*
- * The head of an entry is wanted.  Begin to fetch those of the entries behind it
- * if they will probably be wanted next.
+ * The head of an entry is wanted.  Begin to fetch those of the entries behind
+ * it if they will probably be wanted next.
  *
  *  missed  it has not been asked for before
  */

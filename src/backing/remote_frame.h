@@ -16,8 +16,9 @@ struct backing_object;
 
 /*
  * Open the frame behind a URL as SOURCE, to find out what it is.  The thread
- * that carries requests runs until remote_frame_rest(), and again from the first
- * request after remote_frame_start() on, because a daemon forks in between.
+ * that carries requests runs until remote_frame_rest(), and again from the
+ * first request after remote_frame_start() on, because a daemon forks in
+ * between.
  *
  *  url      frame_remote_check() accepts it; copied
  *  options  constant until remote_frame_start()
@@ -36,8 +37,8 @@ void remote_frame_rest(struct remote_frame *remote);
 void remote_frame_start(struct remote_frame *remote,
                         struct file_context *files);
 
-/* Does the frame that was just opened begin as one does, or is it something else?
-   This costs no request. */
+/* Does the frame that was just opened begin as one does, or is it something
+   else?  This costs no request. */
 bool remote_frame_is_frame(const struct remote_frame *remote);
 
 /* Can the frame that was just opened be changed?  This costs no request, so the

@@ -23,9 +23,9 @@ enum cpu_feature {
  */
 unsigned cpu_features(void);
 
-/* Does the CPU have AVX2, whatever the environment says?  This takes no time, so
-   it suits code that asks before each call of a kernel whose results are always
-   those of the portable one. */
+/* Does the CPU have AVX2, whatever the environment says?  This takes no time,
+   so it suits code that asks before each call of a kernel whose results are
+   always those of the portable one. */
 bool cpu_has_avx2(void);
 
 #endif

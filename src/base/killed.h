@@ -9,9 +9,9 @@
 /*
  * Programs that a signal tells to end while a thread of this process serves
  * them.  A program ends only when it has its reply, so a thread that waits for
- * something far away, which may take long, asks from time to time.  Signals that
- * mean something else count for nothing, because programs do not expect that
- * these end a read of a file.
+ * something far away, which may take long, asks from time to time.  Signals
+ * that mean something else count for nothing, because programs do not expect
+ * that these end a read of a file.
  */
 
 /* Name the program that this thread serves; 0: none that can be seen. */
@@ -23,8 +23,8 @@ bool killed_is_set(void);
 /* Initialize a condition for killed_wait(). */
 void killed_cond_init(pthread_cond_t *cond);
 
-/* Wait on a condition for a while, as pthread_cond_wait().  Returns 0, or -EINTR
-   if the program is to end. */
+/* Wait on a condition for a while, as pthread_cond_wait().  Returns 0, or
+   -EINTR if the program is to end. */
 int killed_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
 
 #endif

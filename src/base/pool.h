@@ -43,11 +43,11 @@ void pool_submit(struct pool *pool, struct pool_task *task);
  */
 size_t pool_withdraw(struct pool *pool, const void *owner, struct list *out);
 
-/* Work that several threads share; part of a larger struct, which has the rest of
-   it. */
+/* Work that several threads share; part of a larger struct, which has the rest
+   of it. */
 struct pool_job {
-    /* Does work until there is no more.  `no` is 0 in the thread that has called
-       pool_run(), and 1 and more in the others. */
+    /* Does work until there is no more.  `no` is 0 in the thread that has
+       called pool_run(), and 1 and more in the others. */
     void (*run)(struct pool_job *job, unsigned no);
 
     /* A leaf.  The work may guard fields of its own by it. */
@@ -57,9 +57,10 @@ struct pool_job {
 };
 
 /*
- * Run a job in this thread and, at the same time, in up to `ntasks` threads of a
- * pool.  When this thread finds no more work, it withdraws the tasks that have
- * not started, because all workers may hang in a disk, and waits for the others.
+ * Run a job in this thread and, at the same time, in up to `ntasks` threads of
+ * a pool.  When this thread finds no more work, it withdraws the tasks that
+ * have not started, because all workers may hang in a disk, and waits for the
+ * others.
  *
  * Returns 0, or -ENOMEM with nothing done.
  */

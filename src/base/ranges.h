@@ -35,9 +35,9 @@ void ranges_remove(struct ranges *ranges, uint64_t first, uint64_t end);
    all of them. */
 void ranges_merge_closest(struct ranges *ranges);
 
-/* Add `first` to `end` - 1, and the gap to the closer neighbour unless they touch
-   a range, so that there are no more ranges than before.  The set has at least
-   one. */
+/* Add `first` to `end` - 1, and the gap to the closer neighbour unless they
+   touch a range, so that there are no more ranges than before.  The set has at
+   least one. */
 void ranges_add_near(struct ranges *ranges, uint64_t first, uint64_t end);
 
 /* Is a number in the set? */

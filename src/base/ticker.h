@@ -23,8 +23,8 @@ struct ticker {
    Returns 0 or a negative errno. */
 int ticker_start(struct ticker *ticker);
 
-/* Wait until the call that runs has ended, and stop the thread.  Does nothing if
-   it was never started. */
+/* Wait until the call that runs has ended, and stop the thread.  Does nothing
+   if it was never started. */
 void ticker_stop(struct ticker *ticker);
 
 #endif

@@ -173,9 +173,9 @@ struct cache_range {
     uint32_t len; /* at least 1; cut at the end of the chunk */
     bool once;    /* for cache_pin(): the caller is not likely to want the bytes
                      again soon.  If they were not in memory, they leave it with
-                     their last pin, and the next bytes go where the CPU's caches
-                     have these.  But they stay if another caller wants them
-                     meanwhile, or if they have left so not long ago */
+                     their last pin, and the next bytes go where the CPU's
+                     caches have these.  But they stay if another caller wants
+                     them meanwhile, or if they have left so not long ago */
 };
 
 /* For which resources a caller is ready to wait. */

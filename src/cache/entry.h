@@ -51,7 +51,8 @@ struct buffer_group {
 
 /*
  * One chunk.  An unused entry is evicted with its last buffer, unless there is
- * memory for it.  One without buffers is in cache.bare, through its first group.
+ * memory for it.  One without buffers is in cache.bare, through its first
+ * group.
  *
  * The cache's lock guards it, except for `shape` and the fields that follow
  * from it, which are constant once described, and the content of the buffers.
@@ -91,8 +92,8 @@ struct cache_entry {
 /*
  * Divide a chunk into groups, which are allocated later.
  *
- *  len  bytes that the first caller wants of it, because others of the same file
- *       will want as many
+ *  len  bytes that the first caller wants of it, because others of the same
+ *       file will want as many
  */
 void entry_set_shape(struct cache_entry *entry, const struct cache_shape *shape,
                      size_t len);

@@ -51,8 +51,8 @@ static bool yields(const struct cache_request *request)
  *
  *  place  of the request in the line; alone if it does not line up
  *
- * Returns 0; -ENOTSUP if that can never be; -EAGAIN if the uncommitted bytes do not come down, because flushes
- * fail; or -EINTR if the writer is to give way.
+ * Returns 0; -ENOTSUP if that can never be; -EAGAIN if the uncommitted bytes do
+ * not come down, because flushes fail; or -EINTR if the writer is to give way.
  */
 static int await_memory_locked(struct cache *cache,
                                struct cache_request *request,

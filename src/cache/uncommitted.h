@@ -65,8 +65,8 @@ void uncommitted_release_locked(struct cache *cache, struct cache_entry *entry);
 void uncommitted_set_unsaved_locked(struct cache_entry *entry,
                                     uint32_t nunsaved);
 
-/* Throttle a writer to a file: wait until less is uncommitted, a flush has ended,
-   or writers of this file are to give way. */
+/* Throttle a writer to a file: wait until less is uncommitted, a flush has
+   ended, or writers of this file are to give way. */
 void uncommitted_throttle_locked(struct cache *cache,
                                  const struct cache_file *file);
 

@@ -112,7 +112,8 @@ enum {
     CHUNK_DICT_MAX = 32768,
 };
 
-/* The record of sums, which framefs adds.  Format: framefs-format(7), "Sums". */
+/* The record of sums, which framefs adds.  Format: framefs-format(7),
+   "Sums". */
 enum {
     CHUNK_SUMS_MAGIC_LEN = 4,
     CHUNK_SUMS_COUNT_OFF = 4, /* number of blocks with a sum */

@@ -136,9 +136,9 @@ void chunk_sums_make(const struct chunk *chunk, const uint8_t *bytes,
     chunk_sums_move(chunk, bytes, place, record);
 }
 
-/* Is this the sum that is stored?  One bit may differ: sums of other bytes differ
-   in about half of all bits, so a stored sum with one other bit is itself
-   damaged, and the bytes are right. */
+/* Is this the sum that is stored?  One bit may differ: sums of other bytes
+   differ in about half of all bits, so a stored sum with one other bit is
+   itself damaged, and the bytes are right. */
 static bool is_stored(uint64_t found, const uint8_t *stored)
 {
     uint64_t differing = found ^ load_le64(stored);

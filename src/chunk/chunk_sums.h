@@ -12,9 +12,10 @@
  * Sums of a chunk: a record with a checksum of its head and one of the stored
  * bytes of each block, which framefs writes beside chunks that it stores.
  *
- * The record of a CHUNK_BLOCKS lies between the head and the blocks, because one
- * read then gets head and record.  Chunks of other kinds have no room there, so
- * their record lies right behind them.  Other readers ignore it in either place.
+ * The record of a CHUNK_BLOCKS lies between the head and the blocks, because
+ * one read then gets head and record.  Chunks of other kinds have no room
+ * there, so their record lies right behind them.  Other readers ignore it in
+ * either place.
  *
  * Format: framefs-format(7), "Sums".
  */

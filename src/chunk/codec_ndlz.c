@@ -53,9 +53,9 @@ struct reader {
 };
 
 /*
- * Functions below that are marked so have a constant side of cells, and for most
- * cells also a constant size, once they are inlined.  Copies then become single
- * moves.
+ * Functions below that are marked so have a constant side of cells, and for
+ * most cells also a constant size, once they are inlined.  Copies then become
+ * single moves.
  */
 #define INLINE static inline __attribute__((always_inline))
 

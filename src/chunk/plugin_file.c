@@ -79,8 +79,8 @@ int plugin_dir_open(const char *dir)
     return fd;
 }
 
-/* The descriptor stays open as long as the library is loaded, because the dynamic
-   linker knows libraries by their paths. */
+/* The descriptor stays open as long as the library is loaded, because the
+   dynamic linker knows libraries by their paths. */
 static void *load(int fd, const char *name)
 {
     char path[32];

@@ -27,8 +27,8 @@ struct file_context;
 int file_context_new(const struct file_options *options,
                      struct file_context **out);
 
-/* The process is about to end, so do not wait again and again for a server that is
-   silent: see net_end().  Accepts NULL. */
+/* The process is about to end, so do not wait again and again for a server that
+   is silent: see net_end().  Accepts NULL. */
 void file_context_end(struct file_context *context);
 
 /* All files must be closed.  Accepts NULL. */

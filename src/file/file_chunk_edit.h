@@ -48,11 +48,11 @@ struct file_chunk_content {
 
 /*
  * Put a chunk in the place of another, insert, remove or reorder chunks.
- * Everything written is committed first, and the change itself is committed when
- * these functions return.
+ * Everything written is committed first, and the change itself is committed
+ * when these functions return.
  *
- *  chunk_no  below the number of chunks, or equal to it or FILE_CHUNK_END for an
- *            insertion at the end
+ *  chunk_no  below the number of chunks, or equal to it or FILE_CHUNK_END for
+ *            an insertion at the end
  *  order     for each place, the number of the chunk that moves there
  *
  * Returns 0; -EPERM if the file shows an array, whose chunks keep their places;

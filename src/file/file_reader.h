@@ -26,7 +26,8 @@ struct file_reader {
 };
 
 /* Did a reader that has ended read one piece after the other?  Returns 1 for
-   yes, -1 if it read here and there, and 0 if it did not read enough to tell. */
+   yes, -1 if it read here and there, and 0 if it did not read enough to
+   tell. */
 int file_reader_tendency(const struct file_reader *reader);
 
 #endif

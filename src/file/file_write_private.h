@@ -6,8 +6,8 @@
 
 #include "file/view.h"
 
-/* Write the first bytes of a piece that lies in a chunk; zeros if `src` is NULL.
-   The caller is a writer at the gate.  See cache_write(). */
+/* Write the first bytes of a piece that lies in a chunk; zeros if `src` is
+   NULL.  The caller is a writer at the gate.  See cache_write(). */
 ssize_t file_put_piece(struct file *file, const struct view_piece *piece,
                        const uint8_t *src, struct fault *fault);
 

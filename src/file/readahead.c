@@ -162,8 +162,8 @@ static void count_streams_locked(struct file_context *context,
 
 /*
  * The longest window of a reader.  Bytes that were decoded ahead and evicted
- * are decoded twice; so what all readers need fits in the cache, with the chunks
- * that they are in and those that are about to be released.
+ * are decoded twice; so what all readers need fits in the cache, with the
+ * chunks that they are in and those that are about to be released.
  */
 static size_t window_max_locked(const struct file *file,
                                 const struct file_reader *reader, size_t len)

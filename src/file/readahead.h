@@ -13,7 +13,8 @@ struct file_reader;
 /*
  * Read-ahead: the pool decodes chunks ahead of the sequential readers of one
  * file.  If its store is far away, the stored bytes of more chunks are fetched,
- * which needs no thread, and tasks get into the pool when their bytes are there.
+ * which needs no thread, and tasks get into the pool when their bytes are
+ * there.
  *
  * Locking.  `lock` is a leaf and guards all fields below it.
  */

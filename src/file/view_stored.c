@@ -94,8 +94,8 @@ static int seek(const struct hole_search *search, uint64_t *out)
     return 0;
 }
 
-/* Compare the whole chunk with its sums, before the first byte is read.  A chunk
-   that this build cannot open may be read as it is. */
+/* Compare the whole chunk with its sums, before the first byte is read.  A
+   chunk that this build cannot open may be read as it is. */
 static int check(struct file *file, struct stored *stored, struct fault *fault)
 {
     struct file_state *state;

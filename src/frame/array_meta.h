@@ -43,7 +43,8 @@ int array_meta_parse(const uint8_t *content, size_t len, struct array_meta *out,
  * Find the metalayer that makes a frame an array.  Returns NULL if there is
  * none.
  *
- *  caterva  whether it is the older kind, which counts only if there is no other
+ *  caterva  whether it is the older kind, which counts only if there is no
+ *           other
  */
 const struct metalayer *array_meta_find(const struct metalayer_list *list,
                                         bool *caterva);

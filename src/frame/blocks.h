@@ -63,15 +63,15 @@ struct blocks_run {
  * 8 MiB at a time or one block.
  *
  * Returns 0, -ENOMEM, an error of chunk_decode_block(), or one of the store;
- * -EBADMSG if the object ends in a block, or a block does not match its sum.  Offsets of faults count from the
- * start of the chunk.
+ * -EBADMSG if the object ends in a block, or a block does not match its sum.
+ * Offsets of faults count from the start of the chunk.
  */
 int blocks_decode(const struct blocks_source *source, const struct chunk *chunk,
                   const struct blocks_run *run, struct chunk_decoder *decoder,
                   struct fault *fault);
 
-/* Read a run of blocks, and compare it with its sums, without decoding it.  `dst`
-   of the run is unused.  Errors as above. */
+/* Read a run of blocks, and compare it with its sums, without decoding it.
+   `dst` of the run is unused.  Errors as above. */
 int blocks_check(const struct blocks_source *source, const struct chunk *chunk,
                  const struct blocks_run *run, struct chunk_decoder *decoder,
                  struct fault *fault);

@@ -290,8 +290,8 @@ struct frame_chunk {
 int frame_chunk_open(struct frame *frame, uint64_t chunk_no,
                      struct frame_chunk **out, struct fault *fault);
 
-/* Return how many decoded bytes a sequential reader should fetch ahead; 0: none,
-   because the store is near. */
+/* Return how many decoded bytes a sequential reader should fetch ahead; 0:
+   none, because the store is near. */
 uint64_t frame_ahead(const struct frame *frame);
 
 /*

@@ -22,9 +22,9 @@ bool frame_has_own_stamp(const struct frame *frame);
 
 /*
  * Find out whether sums are in force, and read the guard.  A guard that the
- * fingerprint refutes is made again from the index, see frame_sums_mend(), which
- * reads the whole index.  A fingerprint that another program may have written
- * is ignored.
+ * fingerprint refutes is made again from the index, see frame_sums_mend(),
+ * which reads the whole index.  A fingerprint that another program may have
+ * written is ignored.
  *
  * The stamp is known.  Returns 0, -EBADMSG if the fingerprint confirms neither
  * guard, -ENOMEM or an error of the store.

@@ -12,8 +12,8 @@
 struct frame;
 
 /*
- * Keys of chunks: numbers that stay with a chunk when its place changes, and are
- * not used again when it is deleted.
+ * Keys of chunks: numbers that stay with a chunk when its place changes, and
+ * are not used again when it is deleted.
  *
  * A frame has keys for all its chunks, or none.  They are in a vlmetalayer:
  * numbers of 64 bits, little-endian.
@@ -113,8 +113,8 @@ int frame_keys_match(struct frame_keys *old, struct frame_keys *now);
  *  out  receives NULL if it has none
  *
  * Returns 0, an error of frame_keys_parse(), -EFBIG if there are too many
- * chunks, or an error of the store.  A chunk that a program without knowledge of
- * keys has added has none.
+ * chunks, or an error of the store.  A chunk that a program without knowledge
+ * of keys has added has none.
  */
 int frame_get_keys(struct frame *frame, const struct frame_keys **out,
                    struct fault *fault);

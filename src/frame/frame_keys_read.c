@@ -12,8 +12,8 @@ enum {
     LAYER_MAX = 32 << 20 /* bytes; longer than any with valid content */
 };
 
-/* Read the bytes of a chunk of which its check is made.  Returns an error of the
-   store; `out` stays 0 if the chunk is damaged. */
+/* Read the bytes of a chunk of which its check is made.  Returns an error of
+   the store; `out` stays 0 if the chunk is damaged. */
 static int read_ends(const struct frame_source *source, uint64_t *out)
 {
     uint8_t bytes[2 * FRAME_KEYS_END];

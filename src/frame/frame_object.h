@@ -11,8 +11,8 @@
  * index object of a sparse frame.
  */
 
-/* Name of the index object, and the name that it had in the first sparse frames.
-   Format: sparse-frame.md, 1; history.md, 4. */
+/* Name of the index object, and the name that it had in the first sparse
+   frames.  Format: sparse-frame.md, 1; history.md, 4. */
 #define FRAME_OBJECT_INDEX     "chunks.b2frame"
 #define FRAME_OBJECT_OLD_INDEX "chunks.b2eframe"
 

@@ -107,10 +107,10 @@ static bool has_kept_index(struct net *net, const struct url *url)
 
 /*
  * Servers answer a directory's URL with an error, with a list of its files, or
- * with a redirect; S3 has no directories, and says that there is no such object,
- * or that access is denied.  So if this is no frame, look for an index below it;
- * if there is none, it is what it seemed to be.  A server that has not answered
- * in time is not asked again.
+ * with a redirect; S3 has no directories, and says that there is no such
+ * object, or that access is denied.  So if this is no frame, look for an index
+ * below it; if there is none, it is what it seemed to be.  A server that has
+ * not answered in time is not asked again.
  */
 static int open_either(struct net *net, const struct url *url,
                        struct store **out)

@@ -74,8 +74,9 @@ struct frame_guard {
 /*
  * Make a guard again that the fingerprint refutes.  If all chunks have sums and
  * one size, the index determines every byte of it.  Otherwise the record of the
- * index is made again, and one damaged bit is found in other bytes, if these are
- * few.  The fingerprint then confirms guard, index and fields of the header.
+ * index is made again, and one damaged bit is found in other bytes, if these
+ * are few.  The fingerprint then confirms guard, index and fields of the
+ * header.
  *
  *  info        of the state
  *  index, len  the chunk that encodes the index

@@ -38,10 +38,10 @@ struct index_source {
 /*
  * Open the index.  The head is needed only until this returns.
  *
- * The index keeps a copy of the sums, and whatever is read of it later must match
- * them, too.  Returns 0, -EBADMSG, -ENOTSUP (also for blocks too large to be decoded in
- * memory), -ENOMEM, or an error of the store.  Offsets of faults count from the
- * start of the object.
+ * The index keeps a copy of the sums, and whatever is read of it later must
+ * match them, too.  Returns 0, -EBADMSG, -ENOTSUP (also for blocks too large to
+ * be decoded in memory), -ENOMEM, or an error of the store.  Offsets of faults
+ * count from the start of the object.
  */
 int index_open(const struct index_source *source, struct index **out,
                struct fault *fault);

@@ -19,8 +19,8 @@ enum {
     KERNEL_READAHEAD_MAX = 1 << 30,
 };
 
-/* Flags of a mount that a remount may set.  If `taken`, framefs or libfuse takes
-   it, too; other mounts of FUSE have no use for it. */
+/* Flags of a mount that a remount may set.  If `taken`, framefs or libfuse
+   takes it, too; other mounts of FUSE have no use for it. */
 static const struct {
     const char *name;
     bool taken;

@@ -28,8 +28,8 @@ static int resolve_cacert(struct options *options)
     return r < 0 ? -EINVAL : 0;
 }
 
-/* Do the same with the directory, which may not exist yet.  The path of a symbolic
-   link stays, because such a directory is not used. */
+/* Do the same with the directory, which may not exist yet.  The path of a
+   symbolic link stays, because such a directory is not used. */
 static int resolve_netcache(struct options *options)
 {
     char *dir = options->file.net.netcache;

@@ -3,8 +3,8 @@
 #define FUSE_REMOUNT_H
 
 /*
- * Change the flags of a mount, as `mount -o remount` wants of the helper that it
- * calls.
+ * Change the flags of a mount, as `mount -o remount` wants of the helper that
+ * it calls.
  *
  *  flags  a list with commas; the last one of two that contradict each other
  *         holds

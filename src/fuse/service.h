@@ -4,8 +4,8 @@
 
 /*
  * Tell the service manager, which waits at the socket that the environment
- * variable NOTIFY_SOCKET names, about the state of this process, as sd_notify(3)
- * does.  Without such a socket, this does nothing.
+ * variable NOTIFY_SOCKET names, about the state of this process, as
+ * sd_notify(3) does.  Without such a socket, this does nothing.
  *
  *  state  a line such as "READY=1"
  */

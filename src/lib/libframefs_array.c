@@ -129,8 +129,8 @@ int framefs_array_write(struct framefs_frame *frame,
     return r < 0 ? libframefs_fail(frame->path, r, &fault) : 0;
 }
 
-/* Close the file of a frame whose array was resized, and open it again.  If that
-   fails, the old file stays, but is not used any more. */
+/* Close the file of a frame whose array was resized, and open it again.  If
+   that fails, the old file stays, but is not used any more. */
 static int reopen(struct framefs_frame *frame, struct fault *fault)
 {
     struct file *newest;

@@ -45,8 +45,8 @@ int credential_cache_get(struct credential_cache *cache,
                          struct credentials *out, char why[AWS_WHY_MAX]);
 
 /*
- * Note that a server has refused credentials.  Returns whether it makes sense to
- * try again with those that the cache has next.
+ * Note that a server has refused credentials.  Returns whether it makes sense
+ * to try again with those that the cache has next.
  */
 bool credential_cache_refuse(struct credential_cache *cache,
                              const struct credentials *refused);

@@ -18,11 +18,11 @@ struct credential_options {
 };
 
 /*
- * Look for credentials where the tools of AWS look, in their order: a key in the
- * environment, unless an option names a profile; a role that the profile or the
- * environment names; a key or a credential_process of the profile; the server of
- * a container; the metadata service of an instance.  This reads files, may run a
- * process and make requests, so it may take a while.
+ * Look for credentials where the tools of AWS look, in their order: a key in
+ * the environment, unless an option names a profile; a role that the profile or
+ * the environment names; a key or a credential_process of the profile; the
+ * server of a container; the metadata service of an instance.  This reads
+ * files, may run a process and make requests, so it may take a while.
  *
  *  out  to be freed with credentials_fini()
  *  why  receives a text after an error; it contains no secrets

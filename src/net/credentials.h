@@ -17,8 +17,8 @@ struct credentials {
     time_t expires; /* 0: never */
 };
 
-/* Copy texts into credentials; `token` may be NULL or "".  Returns 0, -ENOMEM, or
-   -EINVAL if they cannot be sent in a header. */
+/* Copy texts into credentials; `token` may be NULL or "".  Returns 0, -ENOMEM,
+   or -EINVAL if they cannot be sent in a header. */
 int credentials_set(const char *id, const char *secret, const char *token,
                     struct credentials *out);
 

@@ -238,7 +238,8 @@ static bool gives_up(const struct net *net)
     return net->silent && atomic_load(&net->ending);
 }
 
-/* End the transfers of a list that were cancelled or are past their deadline. */
+/* End the transfers of a list that were cancelled or are past their
+   deadline. */
 static void check_list(struct net *net, const struct list *list)
 {
     int64_t now = clock_monotonic_ns();

@@ -49,8 +49,8 @@ int s3_upload_part(struct s3_upload *upload, unsigned number, uint8_t *bytes,
 int s3_upload_finish(struct s3_upload *upload, const char *expected,
                      struct s3_found *found);
 
-/* Free an upload.  Unless it was finished, end its requests, and tell the server
-   to delete the parts.  Accepts NULL. */
+/* Free an upload.  Unless it was finished, end its requests, and tell the
+   server to delete the parts.  Accepts NULL. */
 void s3_upload_free(struct s3_upload *upload);
 
 #endif

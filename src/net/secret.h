@@ -32,8 +32,8 @@ char *secret_take(struct secret *secret);
 /* Wipe a text and free it; accepts NULL. */
 void secret_free(char *text);
 
-/* Wipe what functions that have returned left on the stack of this thread, which
-   is about to end: the memory of the stack outlives it. */
+/* Wipe what functions that have returned left on the stack of this thread,
+   which is about to end: the memory of the stack outlives it. */
 void secret_wipe_stack(void);
 
 #endif

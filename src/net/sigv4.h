@@ -9,8 +9,8 @@
  * Signatures of requests to S3 and other services of AWS, and to servers that
  * speak like them.
  *
- * Format: AWS, "AWS Signature Version 4 for API requests"; for S3 "Authenticating
- * Requests: Using the Authorization Header".
+ * Format: AWS, "AWS Signature Version 4 for API requests"; for S3
+ * "Authenticating Requests: Using the Authorization Header".
  */
 
 /* The key that signs. */

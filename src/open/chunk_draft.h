@@ -49,9 +49,10 @@ int chunk_draft_truncate(struct chunk_draft *draft, uint64_t size);
  *  node  of the chunk file
  *
  * Returns 0; -EINVAL if the bytes are no chunk that suits the frame; -ESTALE if
- * the chunk is gone; -EACCES if the name leads to another frame by now, to which
- * the program that this thread serves may not write; or an error of chunk_edit_run() or file_chunk_put(),
- * after a line in the log.  After an error, the next call tries again.
+ * the chunk is gone; -EACCES if the name leads to another frame by now, to
+ * which the program that this thread serves may not write; or an error of
+ * chunk_edit_run() or file_chunk_put(), after a line in the log.  After an
+ * error, the next call tries again.
  */
 int chunk_draft_commit(struct fs *fs, struct node *node,
                        struct chunk_draft *draft);
@@ -64,13 +65,13 @@ struct chunk_edit {
 };
 
 /*
- * Open the frame of a view, and run an edit of its chunks.  If another thread or
- * program has changed the frame meanwhile, this is done again.
+ * Open the frame of a view, and run an edit of its chunks.  If another thread
+ * or program has changed the frame meanwhile, this is done again.
  *
  *  node  of a chunk file, or of the directory
  *
- * Returns the result of the edit; -EROFS if the frame cannot be changed; -ESTALE
- * if it is gone; or an error of file_open_writable().
+ * Returns the result of the edit; -EROFS if the frame cannot be changed;
+ * -ESTALE if it is gone; or an error of file_open_writable().
  */
 int chunk_edit_run(struct fs *fs, struct node *node,
                    const struct chunk_edit *edit, struct fault *fault);

@@ -127,8 +127,8 @@ void open_file_set_unlinked(struct fs *fs, struct node *node, bool unlinked);
 void open_file_apply_mtime(struct fs *fs, struct open_file *open,
                            const struct open_version *version);
 
-/* Leave it to the next commit to set a time of modification.  Returns false, and
-   does nothing, if there is nothing to commit. */
+/* Leave it to the next commit to set a time of modification.  Returns false,
+   and does nothing, if there is nothing to commit. */
 bool open_file_defer_mtime(struct fs *fs, struct open_file *open,
                            const struct timespec *mtime);
 

@@ -16,8 +16,8 @@ enum {
 };
 
 /*
- * Is the open state older than the file that was seen?  The descriptor of a file
- * that is passed through is always up to date.
+ * Is the open state older than the file that was seen?  The descriptor of a
+ * file that is passed through is always up to date.
  */
 static bool is_stale(const struct open_file *open, const struct stat *st,
                      bool writable)

@@ -3,7 +3,8 @@
 
 #include "open/lookup.h"
 
-/* How long the kernel may cache a name, in seconds, if the user does not say. */
+/* How long the kernel may cache a name, in seconds, if the user does not
+   say. */
 static const double timeout_default = 1;
 
 /* How long it may cache attributes: 0 if frames are shared by locks, because

@@ -14,8 +14,8 @@ struct http_disk {
     atomic_uint_fast64_t misses;
 };
 
-/* Open the cache that the options name.  Returns NULL if they name none, or if it
-   cannot be opened, which is reported. */
+/* Open the cache that the options name.  Returns NULL if they name none, or if
+   it cannot be opened, which is reported. */
 struct http_disk *http_disk_new(const struct net_options *options);
 
 /* Accepts NULL. */

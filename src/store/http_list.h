@@ -5,18 +5,19 @@
 #include "net/net.h"
 
 /*
- * List the names directly below a URL, as store_list_after() does, one page after the
- * other.  Names of which keys make no sense in a directory, such as "", are left
- * out.
+ * List the names directly below a URL, as store_list_after() does, one page
+ * after the other.  Names of which keys make no sense in a directory, such as
+ * "", are left out.
  *
- * Returns 0, the result of `visit`, -ENOTSUP if the URL is not one of s3, because
- * web servers have no lists, or another error of struct net_request.
+ * Returns 0, the result of `visit`, -ENOTSUP if the URL is not one of s3,
+ * because web servers have no lists, or another error of struct net_request.
  */
 int http_list(struct net *net, const struct url *url, const char *after,
               int (*visit)(void *context, const char *name), void *context);
 
 /* List only the names of objects that were put more than some seconds ago, by
-   the server's clock.  Returns also -EIO if the server does not tell the time. */
+   the server's clock.  Returns also -EIO if the server does not tell the
+   time. */
 int http_list_old(struct net *net, const struct url *url, unsigned seconds,
                   int (*visit)(void *context, const char *name), void *context);
 

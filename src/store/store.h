@@ -208,12 +208,13 @@ int store_draft(struct store *store, const char *name,
                 struct store_object **out);
 
 /*
- * Must a name of a directory never be given to two objects, one after the other?
- * In such a store several programs may work on one frame: store_create() gives
- * names to objects only when they are synced, which returns -EEXIST if the name
- * is taken; store_publish() returns -ESTALE, and changes nothing, unless the
- * draft replaces the object that was the newest when store_draft() was called;
- * and store_remove() lets some time pass before it deletes an object.
+ * Must a name of a directory never be given to two objects, one after the
+ * other?  In such a store several programs may work on one frame:
+ * store_create() gives names to objects only when they are synced, which
+ * returns -EEXIST if the name is taken; store_publish() returns -ESTALE, and
+ * changes nothing, unless the draft replaces the object that was the newest
+ * when store_draft() was called; and store_remove() lets some time pass before
+ * it deletes an object.
  */
 bool store_names_once(const struct store *store);
 
@@ -259,8 +260,8 @@ int store_remove(struct store *store, const char *name);
    referred.  A store with store_names_once() need not let time pass. */
 int store_remove_unused(struct store *store, const char *name);
 
-/* Wait until the names in a directory are durable.  Does nothing for a file, and
-   for a store whose names are durable at once. */
+/* Wait until the names in a directory are durable.  Does nothing for a file,
+   and for a store whose names are durable at once. */
 int store_sync(struct store *store);
 
 /*

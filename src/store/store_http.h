@@ -106,7 +106,8 @@ int store_http_open_start(struct net *net, const struct url *url,
                           bool directory, const struct store_http_start *start,
                           struct store **out);
 
-/* What is in memory of a store that was opened, to open it with another loop. */
+/* What is in memory of a store that was opened, to open it with another
+   loop. */
 struct store_http_saved;
 
 /* Copy the state that a store shows, with the start and the end of its object.

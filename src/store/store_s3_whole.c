@@ -33,9 +33,9 @@ struct part {
 };
 
 /*
- * The object.  Its first part stays in memory until the end, because a header is
- * written last.  Behind that it is written from start to end, and parts that are
- * full are sent.
+ * The object.  Its first part stays in memory until the end, because a header
+ * is written last.  Behind that it is written from start to end, and parts that
+ * are full are sent.
  */
 struct whole_object {
     struct store_object object;

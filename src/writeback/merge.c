@@ -61,9 +61,9 @@ static int rebase(struct merge *merge, struct frame *newest,
 }
 
 /*
- * Switch to the new state, and then forget the chunks that differ: a reader that
- * has begun with the older state has them in the cache by then.  All others are
- * where they were.
+ * Switch to the new state, and then forget the chunks that differ: a reader
+ * that has begun with the older state has them in the cache by then.  All
+ * others are where they were.
  */
 static void switch_state(struct merge *merge, struct file_state *state)
 {

@@ -23,8 +23,8 @@ bool merge_is_possible(const struct file *file);
  * yield, see gate_lock_merge().
  *
  * Returns 0; 1 with a fault if the changes do not go together, and then nothing
- * has changed; or an error, after which this can be tried again: -EBUSY if other
- * programs change the frame all the time, or an error of the store.
+ * has changed; or an error, after which this can be tried again: -EBUSY if
+ * other programs change the frame all the time, or an error of the store.
  */
 int merge_newest(struct file *file, struct fault *fault);
 

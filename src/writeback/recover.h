@@ -46,8 +46,8 @@ void recover_invalidate(struct file *file);
 /*
  * Give up committing because another program's changes do not go together with
  * those of the file.  The file goes on showing what was written to it, over the
- * state with which it began, as far as the memory for that suffices.  The caller
- * is an exclusive writer.
+ * state with which it began, as far as the memory for that suffices.  The
+ * caller is an exclusive writer.
  */
 void recover_orphan(struct file *file);
 

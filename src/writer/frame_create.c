@@ -125,8 +125,8 @@ int frame_writer_open(struct frame *frame, struct frame_writer **out,
     return 0;
 }
 
-/* Choose the number of the first stamp.  Where no lock keeps writers apart, it is
-   random: then it tells a frame from another one that was there before, see
+/* Choose the number of the first stamp.  Where no lock keeps writers apart, it
+   is random: then it tells a frame from another one that was there before, see
    frame_writer_rebase(). */
 static int choose_stamp(struct frame_writer *writer)
 {

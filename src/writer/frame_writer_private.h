@@ -14,10 +14,10 @@
 #include "writer/sum_places.h"
 
 /*
- * Locking.  `lock` is a leaf.  It guards `alloc`, `epoch`, `variable`, `sums` and
- * the fields of `info` that are constant between commits, because
- * frame_writer_write() reads them in other threads.  All else belongs to the one
- * thread that uses the writer.
+ * Locking.  `lock` is a leaf.  It guards `alloc`, `epoch`, `variable`, `sums`
+ * and the fields of `info` that are constant between commits, because
+ * frame_writer_write() reads them in other threads.  All else belongs to the
+ * one thread that uses the writer.
  */
 struct frame_writer {
     struct store *store;

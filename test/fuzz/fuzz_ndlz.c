@@ -2,8 +2,8 @@
 
 /*
  * An NDLZ stream, after two bytes with the length of the output and one with
- * the side of the cells.  The buffers have exact sizes, because a sanitizer then
- * notices an access to the first byte beyond.
+ * the side of the cells.  The buffers have exact sizes, because a sanitizer
+ * then notices an access to the first byte beyond.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -56,8 +56,8 @@ static int free_descriptor(void)
     return fd;
 }
 
-/* Make the file, or something else in its place.  The content is never that of a
-   library, because that would be run. */
+/* Make the file, or something else in its place.  The content is never that of
+   a library, because that would be run. */
 static void make_file(const char *path, uint8_t kind, const uint8_t *bytes,
                       size_t len)
 {
@@ -87,8 +87,8 @@ static void try_file(int dirfd, const char *dir, const uint8_t *data,
     unlink(path);
 }
 
-/* Make a directory that nobody else can change.  Returns false if the machine has
-   no place for one. */
+/* Make a directory that nobody else can change.  Returns false if the machine
+   has no place for one. */
 static bool make_base(char *path)
 {
     static const char *const places[] = { "/dev/shm", "/var/tmp", "/tmp" };

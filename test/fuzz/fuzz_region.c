@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Regions of arrays.  The input is a byte each of: ndim, itemsize, then for each
- * dimension the extents of array, chunks and blocks, and start, count and
+ * Regions of arrays.  The input is a byte each of: ndim, itemsize, then for
+ * each dimension the extents of array, chunks and blocks, and start, count and
  * direction of the region in memory.
  */
 #include <stdbool.h>
@@ -75,8 +75,8 @@ static void fill_chunks(struct sample *sample)
     }
 }
 
-/* Choose the place of items in memory: dimensions in either order, each forwards
-   or backwards.  Returns the offset of the first item. */
+/* Choose the place of items in memory: dimensions in either order, each
+   forwards or backwards.  Returns the offset of the first item. */
 static uint64_t place_items(struct sample *sample, uint8_t directions)
 {
     struct region *region = &sample->region;

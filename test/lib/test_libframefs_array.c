@@ -172,8 +172,8 @@ START_TEST(an_array_that_grows_has_zeros_where_it_was_cut)
 }
 END_TEST
 
-/* The array has 4 MiB in 64 chunks, as much as the cache.  The last row of chunks
-   stays zeros. */
+/* The array has 4 MiB in 64 chunks, as much as the cache.  The last row of
+   chunks stays zeros. */
 START_TEST(large_regions_are_read_by_several_threads)
 {
     enum {

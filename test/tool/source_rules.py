@@ -13,6 +13,7 @@ The exit status is 1 if there is any.  The rules are:
   circles    Inside a layer, at most three .c files call each other in a circle.
   names      The name of a C file is unique in the tree.
   lengths    A function has at most 60 lines.
+  widths     A line has at most 80 columns, unless it holds a string.
   parameters A function has at most five parameters.
   comments   Each declaration in a header has a comment.
 
@@ -28,6 +29,7 @@ import sys
 SCRIPT = 'test/tool/source_rules.py'
 MAX_CIRCLE = 3
 MAX_LINES = 60
+MAX_COLUMNS = 80
 MAX_PARAMETERS = 5
 
 # Layers that do not use all that src/meson.build lists before them, with the
@@ -362,6 +364,17 @@ def check_lengths(tree):
                     'function of one of its steps.' % MAX_LINES)
 
 
+def check_widths(tree):
+    """Two files fit beside each other on a screen."""
+    for source in tree.sources:
+        for number, line in enumerate(source.text.split('\n'), 1):
+            if len(line) > MAX_COLUMNS and '"' not in line:
+                yield finding(
+                    source.name, number, 'the line has %d columns' % len(line),
+                    'A line has at most %d columns.  clang-format breaks code, '
+                    'but not comments.' % MAX_COLUMNS)
+
+
 def check_parameters(tree, exceptions):
     """A call shows what each argument means."""
     needed = set()
@@ -447,8 +460,8 @@ def check(root, large_circles, many_parameters):
     tree = Tree(pathlib.Path(root))
     return [*check_brackets(tree), *check_layers(tree),
             *check_circles(tree, large_circles), *check_names(tree),
-            *check_lengths(tree), *check_parameters(tree, many_parameters),
-            *check_comments(tree)]
+            *check_lengths(tree), *check_widths(tree),
+            *check_parameters(tree, many_parameters), *check_comments(tree)]
 
 
 def main():

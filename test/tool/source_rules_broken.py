@@ -128,6 +128,13 @@ TESTS = [
     ('an_inline_function_has_a_length_too',
      {'src/base/long.h': '/* F. */\n' + function(100)},
      ['src/base/long.h:2: f() has 100 lines']),
+    ('a_comment_has_80_columns',
+     {'tools/wide.c': '/* %s */\n' % ('a' * 74)}, []),
+    ('a_comment_must_not_be_wider',
+     {'tools/wide.c': '\n/* %s */\n' % ('a' * 75)},
+     ['tools/wide.c:2: the line has 81 columns']),
+    ('a_string_may_be_wider',
+     {'tools/wide.c': 'char s[] = "%s";\n' % ('a' * 100)}, []),
     ('brackets_match_in_each_branch',
      {'tools/if.c': 'int f(void)\n{\n#if A\nif (a) {\n#else\nif (b) {\n'
                     '#endif\n}\n}\n'},

@@ -20,9 +20,10 @@
 #define ROLE                                             \
     "<AssumeRoleResponse><AssumeRoleResult>" CREDENTIALS \
     "</AssumeRoleResult></AssumeRoleResponse>"
-#define IDENTITY                                                                       \
-    "<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult>" CREDENTIALS \
-    "</AssumeRoleWithWebIdentityResult>"                                               \
+#define IDENTITY                                    \
+    "<AssumeRoleWithWebIdentityResponse>"           \
+    "<AssumeRoleWithWebIdentityResult>" CREDENTIALS \
+    "</AssumeRoleWithWebIdentityResult>"            \
     "</AssumeRoleWithWebIdentityResponse>"
 #define JSON                                              \
     "{\"Code\":\"Success\",\"AccessKeyId\":\"ID\","       \

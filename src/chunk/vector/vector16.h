@@ -11,8 +11,8 @@
 /*
  * Vectors of 16 bytes, without words of any one instruction set.  The compiler
  * makes each function one or two instructions of SSE2, NEON or the vector
- * facility of s390x.  Byte 0 of a vector is the first one in memory, on machines
- * of either byte order.
+ * facility of s390x.  Byte 0 of a vector is the first one in memory, on
+ * machines of either byte order.
  */
 typedef uint8_t vector16 __attribute__((vector_size(16)));
 
