@@ -15,7 +15,11 @@
 /*
  * Locking.  `lock` is a leaf.  It guards `current` against threads that open
  * the file.  The thread that replaces the file, one at a time, may read
- * `current` without it.
+ * `current` without it.  `place_lock` is another leaf, which is held while a
+ * thread looks at the place.  It guards the place against a thread that is
+ * about to make changes while another one syncs.  The thread that commits, one
+ * at a time, is the only one to change the place, and may read it without the
+ * lock.
  */
 struct file_store {
     struct store_local_head head;
@@ -25,7 +29,9 @@ struct file_store {
     bool leased; /* see store_lease(); used by the thread that makes changes */
     bool in_use; /* see store_lock_in_use(); used by the same thread */
 
-    mode_t mode; /* to create the file with */
+    bool writable; /* constant; the others have no place */
+    mode_t mode;   /* to create the file with */
+    pthread_mutex_t place_lock;
     struct store_place place;
 };
 
@@ -60,6 +66,7 @@ static void file_close(struct store *store)
     store_object_close(file->lock_file);
     if (file->place.dir >= 0)
         close(file->place.dir);
+    pthread_mutex_destroy(&file->place_lock);
     pthread_mutex_destroy(&file->lock);
     store_local_fini(&file->head);
     free(file);
@@ -78,11 +85,22 @@ static int file_draft(struct store *store, const char *name,
     const struct file_store *file = (struct file_store *)store;
     int like = file->current ? fd_of(file->current) : -1;
 
-    if (file->place.dir < 0)
+    if (!file->writable)
         return -EROFS;
     if (name[0] != '\0')
         return -EINVAL;
     return store_local_draft(file->place.dir, like, file->mode, like >= 0, out);
+}
+
+/* Find the place of the file, see store_place_find(). */
+static int find_place(struct file_store *file)
+{
+    int r;
+
+    pthread_mutex_lock(&file->place_lock);
+    r = store_place_find(&file->place, fd_of(file->current));
+    pthread_mutex_unlock(&file->place_lock);
+    return r;
 }
 
 static int file_check_place(struct store *store)
@@ -90,21 +108,25 @@ static int file_check_place(struct store *store)
     struct file_store *file = (struct file_store *)store;
     int r;
 
-    if (file->place.dir < 0)
+    if (!file->writable)
         return -EROFS;
-    r = file->current ? store_place_find(&file->place, fd_of(file->current))
-                      : 0;
+    r = file->current ? find_place(file) : 0;
     return r == -ENOENT ? 0 : r;
 }
 
 /* Was the file removed, and has another file taken its name? */
-static bool is_replaced(const struct file_store *file)
+static bool is_replaced(struct file_store *file)
 {
     struct stat mine;
     struct stat there;
+    bool replaced;
 
-    return fstat(fd_of(file->current), &mine) == 0 && mine.st_nlink == 0 &&
-           store_place_stat(file->place.dir, file->place.name, &there) == 0;
+    if (fstat(fd_of(file->current), &mine) < 0 || mine.st_nlink > 0)
+        return false;
+    pthread_mutex_lock(&file->place_lock);
+    replaced = store_place_stat(file->place.dir, file->place.name, &there) == 0;
+    pthread_mutex_unlock(&file->place_lock);
+    return replaced;
 }
 
 static int file_lease(struct store *store, const char *name)
@@ -112,7 +134,7 @@ static int file_lease(struct store *store, const char *name)
     struct file_store *file = (struct file_store *)store;
     int r = 0;
 
-    if (file->place.dir < 0)
+    if (!file->writable)
         return -EROFS;
     if (name[0] != '\0')
         return -EINVAL;
@@ -235,7 +257,7 @@ static int move_draft(struct file_store *file, struct store_local *draft)
 
     if (!file->current)
         return move_new(file, draft);
-    r = store_place_find(&file->place, fd_of(file->current));
+    r = find_place(file);
     if (r == -ENOENT)
         return leave_nameless(draft);
     if (r == 0)
@@ -289,10 +311,9 @@ static int file_sync_name(struct store *store)
     struct file_store *file = (struct file_store *)store;
     int r;
 
-    if (file->place.dir < 0)
+    if (!file->writable)
         return -EROFS;
-    r = file->current ? store_place_find(&file->place, fd_of(file->current))
-                      : -ENOENT;
+    r = file->current ? find_place(file) : -ENOENT;
     if (r == -ENOENT)
         return 0;
     /* Not all names of the file can be found, so sync the whole file system. */
@@ -378,6 +399,8 @@ int store_file_open(int dirfd, const char *path, unsigned flags,
         return -ENOMEM;
     store_local_init(&file->head, &file_ops);
     pthread_mutex_init(&file->lock, NULL);
+    pthread_mutex_init(&file->place_lock, NULL);
+    file->writable = flags & STORE_WRITE;
     file->mode = store_local_mode(flags);
     file->place.dir = -1;
     r = open_file(file, dirfd, path, flags);
