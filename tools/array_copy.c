@@ -245,6 +245,16 @@ static int copy_all(struct copying *copying)
     return r;
 }
 
+int array_sync(struct file *file, const char *path)
+{
+    struct fault fault = FAULT_NONE;
+    int r = file_sync(file, &fault);
+
+    if (r < 0)
+        source_report(path, r, &fault);
+    return r;
+}
+
 int array_copy(struct array_source *source, struct file *file,
                const struct layout_shape *shape, uint32_t itemsize,
                const char *path)
@@ -255,13 +265,7 @@ int array_copy(struct array_source *source, struct file *file,
         .path = path,
         .boxes = { .shape = shape, .itemsize = itemsize },
     };
-    struct fault fault = FAULT_NONE;
     int r = file_size(file) > 0 ? copy_all(&copying) : 0;
 
-    if (r < 0)
-        return r;
-    r = file_sync(file, &fault);
-    if (r < 0)
-        source_report(path, r, &fault);
-    return r;
+    return r < 0 ? r : array_sync(file, path);
 }

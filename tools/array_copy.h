@@ -55,4 +55,7 @@ int array_copy(struct array_source *source, struct file *file,
                const struct layout_shape *shape, uint32_t itemsize,
                const char *path);
 
+/* Sync a new array.  Returns 0 or a negative errno, which was reported. */
+int array_sync(struct file *file, const char *path);
+
 #endif

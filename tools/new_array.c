@@ -249,18 +249,12 @@ static size_t cache_size(const struct file_params *params)
 static int fill(const struct file_params *params, struct input *input,
                 struct file *file, const char *path)
 {
-    struct fault fault = FAULT_NONE;
     int r;
 
     if (input->fortran)
         return fortran_copy(input, file, params, path);
     r = copy(input, file, path);
-    if (r < 0)
-        return r;
-    r = file_sync(file, &fault);
-    if (r < 0)
-        source_report(path, r, &fault);
-    return r;
+    return r < 0 ? r : array_sync(file, path);
 }
 
 int new_array_write(const struct file_params *params, struct input *input,
