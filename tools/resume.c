@@ -94,7 +94,7 @@ static int write_text(const struct resume *resume, const char *entry)
 {
     char temporary[PATH_MAX];
     FILE *file;
-    bool bad;
+    int r;
 
     if (snprintf(temporary, sizeof(temporary), "%s.new", resume->path) >=
         (int)sizeof(temporary))
@@ -102,11 +102,15 @@ static int write_text(const struct resume *resume, const char *entry)
     file = open_new(temporary);
     if (!file)
         return -errno;
-    fprintf(file, "%s%ld %s", magic, resume->nfailed, entry);
-    bad = ferror(file);
-    if (fclose(file) != 0 || bad || rename(temporary, resume->path) < 0)
-        return errno ? -errno : -EIO;
-    return 0;
+    r = fprintf(file, "%s%ld %s", magic, resume->nfailed, entry) < 0 ? -errno
+                                                                     : 0;
+    if (fclose(file) != 0 && r == 0)
+        r = -errno;
+    if (r == 0 && rename(temporary, resume->path) < 0)
+        r = -errno;
+    if (r < 0)
+        unlink(temporary);
+    return r;
 }
 
 void resume_note(struct resume *resume, const char *entry, bool failed)
@@ -117,10 +121,9 @@ void resume_note(struct resume *resume, const char *entry, bool failed)
     if (!resume->path)
         return;
     r = write_text(resume, entry);
-    if (r == 0)
-        return;
-    report(resume, r, NULL);
-    resume->path = NULL;
+    if (r < 0 && !resume->reported)
+        report(resume, r, NULL);
+    resume->reported |= r < 0;
 }
 
 void resume_end(const struct resume *resume)

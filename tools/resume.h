@@ -12,6 +12,7 @@
 struct resume {
     const char *path; /* of that file; NULL: none */
     long nfailed;     /* files that have failed, also before an interruption */
+    bool reported;    /* an error in writing that file */
 };
 
 /*
@@ -26,7 +27,7 @@ struct resume {
 int resume_begin(struct resume *resume, const struct tree *tree, size_t *first);
 
 /* Record that the work on an entry has ended, and that on all before it.
-   Errors are reported once. */
+   Errors are reported once; the file then names an earlier entry. */
 void resume_note(struct resume *resume, const char *entry, bool failed);
 
 /* Remove the file, because all work has ended. */

@@ -6,14 +6,18 @@
 usage: many.py B2FRAME [TEST...]
 """
 
+import contextlib
+import errno
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import zipfile
 
-from scene import (TIMEOUT, TOOL, b2frame, check, copy, fails, frame, harness,
-                   info, main, misuse, noise, numbers, read, work, write)
+from scene import (TIMEOUT, TOOL, b2frame, check, check_names, copy, fails,
+                   frame, harness, info, main, misuse, noise, numbers, read,
+                   small_disk, work, write)
 
 WEIRD = b'new\nline\xff.b2frame'
 
@@ -187,15 +191,18 @@ def an_interrupt_ends_all_processes():
 
 
 def verify_goes_on_after_an_interruption():
+    names = ['tree/%03d-' % i + 'x' * 100 for i in range(200)]
     os.mkdir('tree')
-    frame('tree/000', numbers(1 << 20))
-    for i in range(1, 200):
-        copy('tree/000', 'tree/%03d' % i)
-    write('tree/000', read('tree/001')[:-30])
+    frame(names[0], numbers(1 << 20))
+    for name in names[1:]:
+        copy(names[0], name)
+    write(names[0], read(names[1])[:-30])
     words = ('verify', '--idle', '--threads', '2', '--resume', 'state', '-r',
              'tree')
     with subprocess.Popen([TOOL, *words], stdout=subprocess.PIPE,
                           env=dict(harness.environment())) as tool:
+        # It waits for a reader before it has said all.
+        fcntl.fcntl(tool.stdout, fcntl.F_SETPIPE_SZ, 4096)
         while not os.path.exists('state'):
             check(tool.poll() is None, 'has ended')
         tool.send_signal(signal.SIGTERM)
@@ -206,7 +213,7 @@ def verify_goes_on_after_an_interruption():
     done = [line.split(':')[0] for line in said.splitlines()]
     rest = [line.split(':')[0] for line in more.splitlines()]
     check(last in done and last not in rest, last)
-    check(set(done + rest) == {'tree/%03d' % i for i in range(200)}, 'frames')
+    check(set(done + rest) == set(names), 'frames')
     check(min(rest) > last, 'begins with ' + rest[0])
     check(not os.path.exists('state'), 'state is left')
 
@@ -227,6 +234,19 @@ def where_to_go_on_is_checked():
     check(read('state') == b'a file of the user', 'is overwritten')
 
 
+def a_place_that_cannot_be_kept_is_told():
+    make_tree()
+    with small_disk(64 << 10) as disk:
+        state = disk + '/state'
+        write(state, b'b2frame-resume 0 tree/magic-alone')
+        with contextlib.suppress(OSError), open(disk + '/rest', 'wb') as rest:
+            rest.write(b'x' * (64 << 10))
+        said, complaints = work('verify', '--resume', state, '-r', 'tree')
+        check(said.count(': ok') == 3, said)
+        check(complaints.count(os.strerror(errno.ENOSPC)) == 1, complaints)
+        check_names('rest', directory=disk)
+
+
 main(frames_below_a_directory_are_found,
      a_damaged_frame_does_not_hide_the_others,
      a_table_has_a_row_for_each_and_the_sums,
@@ -240,4 +260,5 @@ main(frames_below_a_directory_are_found,
      a_full_standard_output_ends_the_work,
      an_interrupt_ends_all_processes,
      verify_goes_on_after_an_interruption,
-     where_to_go_on_is_checked)
+     where_to_go_on_is_checked,
+     a_place_that_cannot_be_kept_is_told)
