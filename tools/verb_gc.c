@@ -32,6 +32,7 @@ struct job {
     bool dry_run;
     struct old *old; /* sorted by id */
     size_t n;
+    uint64_t named_end; /* behind the highest id in the index */
 };
 
 static int report(const struct job *job, int error, const struct fault *fault)
@@ -118,10 +119,26 @@ static int mark_all_used(struct job *job, struct frame *frame,
 
         r = interrupt_seen() ? -EINTR
                              : frame_get_entry(frame, i, &entry, fault);
-        if (r == 0 && !entry.special)
-            mark_used(job, entry.place);
+        if (r < 0 || entry.special)
+            continue;
+        mark_used(job, entry.place);
+        if (entry.place >= job->named_end)
+            job->named_end = entry.place + 1;
     }
     return r;
+}
+
+/*
+ * Keep the object with the highest id, unless the index names a higher one.
+ * Writers use ids above those of all objects, and no id may be used twice: old
+ * states of the index, in other programs, may still name it.
+ */
+static void keep_highest(struct job *job)
+{
+    struct old *last = job->n > 0 ? &job->old[job->n - 1] : NULL;
+
+    if (last && last->id + 1 >= job->named_end)
+        mark_used(job, last->id);
 }
 
 /* Delete the objects that the index does not name. */
@@ -150,6 +167,7 @@ static int mark_frame(struct job *job, struct store *store)
 
     if (r == 0) {
         r = mark_all_used(job, frame, &fault);
+        keep_highest(job);
         frame_close(frame);
     }
     return r < 0 ? report(job, r, &fault) : 0;
@@ -210,7 +228,9 @@ const struct verb verb_gc = {
         "  --dry-run         print what would be deleted\n" ARGS_HELP_HELP "\n"
         "Prints the names of chunk objects that the index does not name "
         "and that are\n"
-        "older than the option grace, and deletes them.\n\n"
+        "older than the option grace, and deletes them.  One with a higher "
+        "number than\n"
+        "all in the index stays, so that its number is not used again.\n\n"
         "Example:\n"
         "  b2frame gc -o grace=3600 s3://bucket/run7.b2frame\n",
     .run = run,

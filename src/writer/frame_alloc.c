@@ -73,6 +73,7 @@ void frame_alloc_put(struct frame_alloc *alloc)
     store_close(alloc->store);
     quarantine_fini(&alloc->quarantine);
     extent_list_free(&alloc->freed);
+    extent_list_free(&alloc->kept);
     extent_map_fini(&alloc->map);
     extent_map_fini(&alloc->pinned);
     pthread_mutex_destroy(&alloc->lock);

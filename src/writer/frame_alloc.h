@@ -62,6 +62,14 @@ void frame_alloc_trim(struct frame_alloc *alloc, uint64_t end);
    store. */
 int frame_alloc_reserve_ids(struct frame_alloc *alloc);
 
+/*
+ * Record that the index of a commit names the id before `end`.  Where names are
+ * not used twice, a chunk file is given back only if some commit has named a
+ * higher id.  So there always is an object with the highest id that was ever
+ * named, which frame_alloc_reserve_ids() finds.
+ */
+void frame_alloc_note_named(struct frame_alloc *alloc, uint64_t end);
+
 /* The end of the reserved space. */
 uint64_t frame_alloc_reserved(struct frame_alloc *alloc);
 

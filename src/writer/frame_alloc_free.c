@@ -164,13 +164,43 @@ static void delete_unused(struct frame_alloc *alloc,
     }
 }
 
+void frame_alloc_note_named(struct frame_alloc *alloc, uint64_t end)
+{
+    pthread_mutex_lock(&alloc->lock);
+    if (end > alloc->named_end) {
+        alloc->named_end = end;
+        for (size_t i = 0; i < alloc->kept.n; i++)
+            note_freed_locked(alloc, alloc->kept.extents[i].off,
+                              alloc->kept.extents[i].len);
+        alloc->kept.n = 0;
+    }
+    pthread_mutex_unlock(&alloc->lock);
+}
+
+/* Must a file stay, so that its id is not used again?  If there is no memory to
+   record that, it stays for good. */
+static bool keeps(struct frame_alloc *alloc, uint64_t id)
+{
+    bool keep;
+
+    if (!store_names_once(alloc->store))
+        return false;
+    pthread_mutex_lock(&alloc->lock);
+    keep = id + 1 >= alloc->named_end;
+    if (keep && extent_list_reserve(&alloc->kept, 1) == 0)
+        extent_list_add(&alloc->kept, id, 1);
+    pthread_mutex_unlock(&alloc->lock);
+    return keep;
+}
+
 static void remove_files(struct frame_alloc *alloc, const struct extent *extent)
 {
     char name[FRAME_SOURCE_NAME_LEN];
 
     for (uint64_t i = 0; i < extent->len; i++) {
         frame_source_name(extent->off + i, name);
-        store_remove(alloc->store, name);
+        if (!keeps(alloc, extent->off + i))
+            store_remove(alloc->store, name);
     }
 }
 

@@ -36,6 +36,9 @@ struct frame_alloc {
     struct extent_list freed; /* not given back to the store yet: bytes are free
                                  in `map`, chunk files are not */
     bool unused;              /* see frame_alloc_set_unused() */
+    uint64_t named_end;       /* see frame_alloc_note_named() */
+    struct extent_list kept;  /* freed chunk files whose ids are not below that
+                                 of another one that was named */
     uint64_t used_end; /* end of the bytes that this process has used, or that
                           no program uses any more */
 };

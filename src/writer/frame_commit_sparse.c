@@ -117,6 +117,7 @@ static void finish_sparse(struct frame_commit *commit, struct frame **out)
 
     if (writer->info.format != FRAME_FORMAT_E)
         store_remove(writer->store, FRAME_OBJECT_OLD_INDEX);
+    frame_alloc_note_named(writer->alloc, chunk_table_end(writer->chunks));
     if (writer->generation)
         frame_alloc_generation_end(writer->generation, &writer->pending_free,
                                    commit->generation);

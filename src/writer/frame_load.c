@@ -75,10 +75,12 @@ static int make_alloc(struct frame_writer *writer, struct frame *frame,
         frame_watch_state(frame, frame_alloc_watch(writer->alloc));
     r = sparse ? frame_extents_take(writer, extents, fault)
                : take_file(writer, extents, fault);
-    if (r == 0 && sparse)
+    if (r == 0 && sparse) {
+        frame_alloc_note_named(writer->alloc, frame_alloc_end(writer->alloc));
         r = store_names_once(writer->store)
                 ? frame_alloc_reserve_ids(writer->alloc)
                 : store_list(writer->store, remove_orphan, writer);
+    }
     if (r == 0) {
         frame_alloc_trust_end(writer->alloc, &writer->stat);
         frame->generation = generation_get(writer->generation);

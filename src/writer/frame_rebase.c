@@ -254,6 +254,7 @@ static int reserve_ids(struct rebase *rebase)
 {
     uint64_t end = chunk_table_end(rebase->next.chunks);
 
+    frame_alloc_note_named(rebase->writer->alloc, end);
     return frame_alloc_reserve(rebase->writer->alloc, end);
 }
 

@@ -276,6 +276,7 @@ def garbage_is_collected():
         write('f/note.txt', b'no chunk')
         check(not b2frame('gc', url), 'young objects are deleted')
         garbage = '%s\n%s\n' % (chunk_name(3), chunk_name(50))
+        write('f/' + chunk_name(51), b'left, with the highest id')
         said = b2frame('gc', '--dry-run', '-o', 'grace=0', url).decode()
         check(said == garbage, said)
         check(os.path.exists('f/' + chunk_name(3)), 'a dry run deletes')
@@ -284,10 +285,34 @@ def garbage_is_collected():
         check(said == garbage, said)
         check(sorted(os.listdir('f')) == sorted(
             [chunk_name(n) for n in range(NCHUNKS + 1) if n != 3] +
-            ['chunks.b2frame', 'note.txt']), '%s' % os.listdir('f'))
+            [chunk_name(51), 'chunks.b2frame', 'note.txt']),
+              '%s' % os.listdir('f'))
         os.unlink('f/note.txt')
         check_frame('f', replaced(CONTENT, 3, NEW))
         fails('is no URL', 'gc', 'f')
+
+
+def ids_of_garbage_are_not_used_again():
+    """Whoever deletes it: gc, or the program that has made it."""
+    for collect in True, False:
+        with bucket() as (s3, url):
+            if collect:
+                b2frame('delete', url, str(NCHUNKS - 1))
+                b2frame('gc', '-o', 'grace=0', url)
+            else:
+                b2frame('delete', url, str(NCHUNKS - 1), '-o', 'grace=0')
+            check(os.path.exists('f/' + chunk_name(NCHUNKS - 1)), 'is gone')
+            s3.forget()
+            update(url, 0)
+            check(changes(s3)[0] == ('PUT', chunk_name(NCHUNKS)),
+                  '%s' % changes(s3))
+            b2frame('gc', '-o', 'grace=0', url)
+            check(sorted(os.listdir('f')) == sorted(
+                [chunk_name(n) for n in range(1, NCHUNKS + 1)
+                 if n != NCHUNKS - 1] + ['chunks.b2frame']),
+                  '%s' % os.listdir('f'))
+            check_frame('f', replaced(CONTENT[:(NCHUNKS - 1) * CHUNK], 0, NEW))
+        shutil.rmtree('f')
 
 
 def chunks_of_a_newer_index_are_not_collected():
@@ -351,6 +376,7 @@ main(own_changes_are_seen_though_the_disk_has_an_older_state,
      of_two_writers_one_wins,
      a_writer_that_is_killed_leaves_one_state,
      garbage_is_collected,
+     ids_of_garbage_are_not_used_again,
      chunks_of_a_newer_index_are_not_collected,
      frames_are_converted_to_the_server,
      what_cannot_be_changed_is_refused)
