@@ -176,14 +176,15 @@ static int publish(struct backing_draft *draft,
     return 0;
 }
 
-/* Delete an object, and free the handle. */
+/* Delete the object that is there now, and free the handle.  If another program
+   puts a new one meanwhile, that one stays. */
 static int delete_object(struct net *net, struct url *url)
 {
-    int r = s3_delete(net, url);
+    int r = s3_delete_once(net, url, NULL);
 
     net_put(net);
     url_fini(url);
-    return r;
+    return r == -ESTALE || r == -EEXIST ? 0 : r;
 }
 
 static int remove_key(const struct prefix_dir *dir, const char *name)

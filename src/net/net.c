@@ -56,7 +56,8 @@ static void fail(struct net *net, struct net_transfer *transfer,
                  const char *why)
 {
     net_counts_fail(&net->counts);
-    if (transfer->wanted)
+    /* A change whose reply was lost may have been made: its caller asks. */
+    if (transfer->wanted && !(transfer->request->once && transfer->sent))
         net_report(&net->options, transfer, why);
     finish(net, transfer, -EIO);
 }

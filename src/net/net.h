@@ -193,6 +193,8 @@ struct net_request {
                                  and `if_match` are ignored.  Without `buf` the
                                  answer is dropped */
     bool direct;              /* ask no proxy */
+    bool once;                /* it may be sent again only if the server cannot
+                                 have got it, or has refused it */
     const void *body;         /* of NET_PUT and NET_POST; it may be sent several
                                  times */
     size_t body_len;          /* bytes */
@@ -222,7 +224,7 @@ struct net_request {
      *  -EIO        anything else, after all tries.  A change may have been made
      */
     int error;
-    unsigned ntries; /* requests that were sent */
+    unsigned ntries; /* requests that may have reached the server */
     struct net_reply reply;
 
     struct net_transfer *transfer; /* used by the loop */

@@ -251,6 +251,14 @@ static void measure(CURL *easy, struct net_result *out)
     out->first_us = first > 0 ? first : 0;
 }
 
+/* May the server have done already what it would be asked for again? */
+static bool would_repeat(const struct net_transfer *transfer,
+                         const struct net_result *result)
+{
+    return transfer->request->once && transfer->sent &&
+           result->verdict == NET_RETRY && result->cause != NET_BUSY;
+}
+
 void net_judge(struct net_transfer *transfer, CURLcode code,
                struct net_result *out)
 {
@@ -270,6 +278,8 @@ void net_judge(struct net_transfer *transfer, CURLcode code,
     } else {
         judge_code(code != CURLE_OK ? code : CURLE_WEIRD_SERVER_REPLY, out);
     }
+    if (would_repeat(transfer, out))
+        finish(out, -EIO, out->why);
     if (out->verdict == NET_FINISH && out->error == 0)
         fill_reply(transfer);
 }

@@ -158,6 +158,25 @@ static curl_socket_t open_socket(void *context, curlsocktype purpose,
                   address->protocol);
 }
 
+/* libcurl is about to send the request.  If a connection that it had kept is
+   lost before the reply comes, it does so twice in one try. */
+static int note_sending(void *context, char *ip, char *local_ip, int port,
+                        int local_port)
+{
+    struct net_transfer *transfer = context;
+    bool again = transfer->sent;
+
+    (void)ip;
+    (void)local_ip;
+    (void)port;
+    (void)local_port;
+    if (again && transfer->request->once)
+        return CURL_PREREQFUNC_ABORT;
+    transfer->ntries += again;
+    transfer->sent = true;
+    return CURL_PREREQFUNC_OK;
+}
+
 static int append_line(struct net_transfer *transfer, const char *line)
 {
     struct curl_slist *lines = libcurl.curl_slist_append(transfer->lines, line);
@@ -318,6 +337,8 @@ static void set_callbacks(struct net_transfer *transfer)
     libcurl.curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
     libcurl.curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     libcurl.curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, transfer);
+    libcurl.curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, note_sending);
+    libcurl.curl_easy_setopt(easy, CURLOPT_PREREQDATA, transfer);
 }
 
 static int set_url(struct net_transfer *transfer)
@@ -376,6 +397,7 @@ int net_transfer_begin(struct net_transfer *transfer, char why[AWS_WHY_MAX])
     transfer->found = false;
     transfer->satisfied = false;
     transfer->wrong = 0;
+    transfer->sent = false;
     transfer->nsent = 0;
     transfer->nseen = 0;
     transfer->nstored = 0;

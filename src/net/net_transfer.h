@@ -45,6 +45,7 @@ struct net_transfer {
     struct net_headers headers;
     struct net_span span; /* once `found` */
     bool found;
+    bool sent;      /* the server may have got the request */
     size_t nsent;   /* bytes of the body of the request */
     uint64_t nseen; /* bytes of the body */
     size_t nstored;

@@ -14,6 +14,7 @@
 enum {
     CONFLICT_TRIES = 3, /* while the server says that there is a conflict, but
                            has the object that is expected */
+    DELETE_TRIES = 3,
 };
 
 int s3_put_id(char id[NET_ID_MAX])
@@ -163,4 +164,81 @@ int s3_delete(struct net *net, const struct url *url)
 
     net_run(net, &request, 1);
     return request.error == -ENOENT ? 0 : request.error;
+}
+
+/* Ask the server to delete an object, under the condition that it still is the
+   one that was found, if the server is known to heed that. */
+static int try_delete(struct net *net, const struct url *url,
+                      const struct s3_found *found, bool conditional)
+{
+    enum net_conditions conditions = net_get_conditions(net, url->host);
+    char condition[S3_CONDITION_LEN];
+    const char *lines[] = { NULL, NULL };
+    struct net_request request = {
+        .method = NET_DELETE,
+        .url = url,
+        .whole = true,
+        .once = true,
+        .lines = lines,
+    };
+
+    if (conditional && conditions != NET_CONDITIONS_UNKNOWN &&
+        found->etag[0] != '\0' &&
+        s3_put_condition(conditions, found->etag, condition))
+        lines[0] = condition;
+    if (!lines[0])
+        request.lines = NULL;
+    net_run(net, &request, 1);
+    return request.error;
+}
+
+/* May the object have been the same all the time between two looks? */
+static bool is_same(const struct s3_found *a, const struct s3_found *b)
+{
+    return strcmp(a->etag, b->etag) == 0 && strcmp(a->id, b->id) == 0 &&
+           a->modified == b->modified;
+}
+
+/* Find out the effect of a request that has failed.  Returns 0 if the object is
+   gone, -EAGAIN if it is still there, or an error. */
+static int ask_deleted(struct net *net, const struct url *url,
+                       const struct s3_found *first, int error)
+{
+    struct s3_found now;
+    int r = s3_find(net, url, &now);
+
+    if (r == -ENOENT)
+        return 0;
+    if (r < 0)
+        return error;
+    if (is_same(first, &now))
+        return -EAGAIN;
+    return error == -EIO ? -EEXIST : -ESTALE;
+}
+
+int s3_delete_once(struct net *net, const struct url *url, const char *expected)
+{
+    struct s3_found first = { 0 };
+    bool conditional = true;
+    bool doubt = false;
+    int r = s3_find(net, url, &first);
+
+    if (r == 0 && expected && strcmp(first.etag, expected) != 0)
+        r = -ESTALE;
+    /* Some servers do not tell of objects whose keys end with a slash. */
+    if (r < 0 && (r != -ENOENT || expected))
+        return r;
+    r = -EAGAIN;
+    for (int i = 0; i < DELETE_TRIES && r == -EAGAIN; i++) {
+        int error = try_delete(net, url, &first, conditional);
+
+        if (error == 0 || error == -ENOENT)
+            return 0;
+        if (error != -EIO && error != -ESTALE && error != -ENOTSUP)
+            return error;
+        doubt = doubt || error == -EIO;
+        conditional = error == -EIO; /* or else it is what is refused */
+        r = ask_deleted(net, url, &first, doubt ? -EIO : error);
+    }
+    return r == -EAGAIN ? -EIO : r;
 }

@@ -61,8 +61,24 @@ int s3_put(struct net *net, const struct s3_put *put, struct s3_found *found);
    of struct net_request. */
 int s3_find(struct net *net, const struct url *url, struct s3_found *out);
 
-/* Delete an object.  Returns 0, even if there is none, or an error of struct
-   net_request. */
+/* Delete an object with a key that nobody else uses.  Returns 0, even if there
+   is none, or an error of struct net_request. */
 int s3_delete(struct net *net, const struct url *url);
+
+/*
+ * Delete an object, but no other one that comes to have its key.  If the reply
+ * is lost, the request is not sent again before the server was asked which
+ * object it has.
+ *
+ *  expected  ETag that the object has; NULL: the one that is there now
+ *
+ * Returns 0, even if there is none and none is expected; -ENOENT if the one
+ * that is expected is not there; -ESTALE if there is another one, and then
+ * nothing is deleted; -EEXIST if another one has come while the fate of the
+ * request was unknown, so the first one is gone or replaced; or an error of
+ * struct net_request.
+ */
+int s3_delete_once(struct net *net, const struct url *url,
+                   const char *expected);
 
 #endif

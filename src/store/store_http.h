@@ -162,8 +162,20 @@ int store_s3_list_old(struct store *store,
                       int (*visit)(void *context, const char *name),
                       void *context);
 
-/* Delete objects at once, which nobody may need any more.  Returns 0 or an
-   error of struct net_request, and then some may have been deleted. */
+/* Delete objects at once, which nobody may need any more.  No object is deleted
+   that another writer puts under one of the names once the server has deleted
+   the first one.  Returns 0 or an error of struct net_request, and then some
+   may have been deleted. */
 int store_s3_delete(struct store *store, char *const *names, size_t n);
+
+/* Ask the server for the state of an object; the size is not set.  Returns 0,
+   -ENOENT or another error of struct net_request. */
+int store_s3_find(struct store *store, const char *name,
+                  struct store_http_tag *out);
+
+/* Delete an index.  `expected`: its state; NULL: any.  Returns as
+   s3_delete_once(). */
+int store_s3_delete_index(struct store *store, const char *name,
+                          const struct store_http_tag *expected);
 
 #endif

@@ -39,6 +39,19 @@ int store_s3_list_old(struct store *base,
                          context);
 }
 
+/* If the reply was lost, ask whether the object is gone.  Do not send the
+   request again: by now, another writer may have put an object of this name.
+   An object that is left is garbage. */
+static int ask_gone(struct http_store *store, const struct net_request *request)
+{
+    struct s3_found found;
+
+    if (request->error == -EIO &&
+        s3_find(store->context->net, request->url, &found) == -ENOENT)
+        return 0;
+    return request->error == -ENOENT ? 0 : request->error;
+}
+
 /* Delete up to DELETES_MAX objects. */
 static int delete_some(struct http_store *store, char *const *names, size_t n)
 {
@@ -53,13 +66,14 @@ static int delete_some(struct http_store *store, char *const *names, size_t n)
             .method = NET_DELETE,
             .url = &urls[nurls],
             .whole = true,
+            .once = true,
         };
     }
     if (r == 0)
         net_run(store->context->net, requests, n);
     for (size_t i = 0; i < nurls; i++) {
-        if (r == 0 && requests[i].error != -ENOENT)
-            r = requests[i].error;
+        if (r == 0)
+            r = ask_gone(store, &requests[i]);
         url_fini(&urls[i]);
     }
     return r;
@@ -73,6 +87,40 @@ int store_s3_delete(struct store *base, char *const *names, size_t n)
     for (size_t i = 0; i < n && r == 0; i += DELETES_MAX)
         r = delete_some(store, names + i,
                         n - i < DELETES_MAX ? n - i : DELETES_MAX);
+    return r;
+}
+
+int store_s3_find(struct store *base, const char *name,
+                  struct store_http_tag *out)
+{
+    struct http_store *store = (struct http_store *)base;
+    struct s3_found found = { 0 };
+    struct url url;
+    int r = url_join(&store->url, name, &url);
+
+    if (r < 0)
+        return r;
+    r = s3_find(store->context->net, &url, &found);
+    url_fini(&url);
+    *out = (struct store_http_tag){ .modified = found.modified };
+    memcpy(out->etag, found.etag, sizeof(out->etag));
+    return r;
+}
+
+int store_s3_delete_index(struct store *base, const char *name,
+                          const struct store_http_tag *expected)
+{
+    struct http_store *store = (struct http_store *)base;
+    struct url url;
+    int r = store_names_once(base) && store->writable ? 0 : -EROFS;
+
+    if (r == 0)
+        r = url_join(&store->url, name, &url);
+    if (r < 0)
+        return r;
+    r = s3_delete_once(store->context->net, &url,
+                       expected ? expected->etag : NULL);
+    url_fini(&url);
     return r;
 }
 

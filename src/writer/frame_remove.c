@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/retry.h"
 #include "frame/frame_object.h"
 #include "net/s3_probe.h"
 #include "store/store_http.h"
@@ -51,16 +52,43 @@ static int visit(void *context, const char *name)
     return 0;
 }
 
-static int delete_one(struct store *store, const char *name)
+/* Move the chunk with the highest id to the end.  As long as it is there, new
+   frames use no id of the others. */
+static void move_highest(struct names *names)
 {
-    char copy[sizeof(FRAME_OBJECT_OLD_INDEX)];
-    char *names[] = { copy };
+    size_t highest = 0;
+    uint64_t id = 0;
 
-    strcpy(copy, name);
-    return store_s3_delete(store, names, 1);
+    for (size_t i = 0; i < names->n; i++) {
+        uint64_t other = frame_dir_is_chunk(names->names[i])
+                             ? strtoull(names->names[i], NULL, 16)
+                             : 0;
+
+        if (other >= id) {
+            id = other;
+            highest = i;
+        }
+    }
+    if (names->n > 0) {
+        char *name = names->names[highest];
+
+        names->names[highest] = names->names[names->n - 1];
+        names->names[names->n - 1] = name;
+    }
 }
 
-static int delete_all(struct store *store, const struct names *names)
+/* The frame is gone; chunks that cannot be deleted are garbage. */
+static void delete_chunks(struct store *store, struct names *names)
+{
+    move_highest(names);
+    if (names->n > 1 && store_s3_delete(store, names->names, names->n - 1) < 0)
+        return;
+    if (names->n > 0)
+        store_s3_delete(store, names->names + names->n - 1, 1);
+}
+
+static int delete_all(struct store *store, struct names *names,
+                      const struct store_http_tag *index)
 {
     int r = 0;
 
@@ -69,24 +97,41 @@ static int delete_all(struct store *store, const struct names *names)
     if (!names->has_index && !names->has_old_index)
         return -ENOENT;
     if (names->has_index)
-        r = delete_one(store, FRAME_OBJECT_INDEX);
+        r = store_s3_delete_index(store, FRAME_OBJECT_INDEX, index);
     if (r == 0 && names->has_old_index)
-        r = delete_one(store, FRAME_OBJECT_OLD_INDEX);
-    /* The frame is gone; chunks that cannot be deleted are garbage. */
+        r = store_s3_delete_index(store, FRAME_OBJECT_OLD_INDEX, NULL);
+    if (r == -EEXIST)
+        return 0; /* a new frame may have chunks of these names */
     if (r == 0)
-        store_s3_delete(store, names->names, names->n);
+        delete_chunks(store, names);
+    return r == -ENOENT ? 0 : r;
+}
+
+/* Ask for the index before the list: if it is still the same one when it is
+   deleted, the chunks in the list are not those of a newer frame. */
+static int try_remove(struct store *store)
+{
+    struct names names = { 0 };
+    struct store_http_tag index;
+    int r = store_s3_find(store, FRAME_OBJECT_INDEX, &index);
+
+    if (r == 0 || r == -ENOENT)
+        r = store_list(store, visit, &names);
+    if (r == 0)
+        r = delete_all(store, &names, &index);
+    for (size_t i = 0; i < names.n; i++)
+        free(names.names[i]);
+    free(names.names);
     return r;
 }
 
 int frame_remove(struct store *store)
 {
-    struct names names = { 0 };
-    int r = store_list(store, visit, &names);
+    struct retry retry = RETRY_REPLACED_REMOTE;
+    int r;
 
-    if (r == 0)
-        r = delete_all(store, &names);
-    for (size_t i = 0; i < names.n; i++)
-        free(names.names[i]);
-    free(names.names);
+    do
+        r = try_remove(store);
+    while (r == -ESTALE && retry_wait(&retry));
     return r;
 }

@@ -15,6 +15,7 @@ import time
 from mounted import (Mount, b2frame, check, error_of, harness, main, opened,
                      oracle, read, sh, wait_for, write)
 from s3_server import S3
+from web import Plan
 
 DATA = random.Random(5).randbytes(300000)
 
@@ -158,6 +159,64 @@ def chunks_of_a_new_frame_are_no_garbage():
     check_frame('top/runs/f.b2frame', DATA[::-1])
 
 
+def after_a_lost_delete(server, key, then):
+    """Let the reply to the first DELETE of a key be lost.  `then` is called
+    before the next request is served."""
+    seen = []
+
+    def plan(request, _number):
+        if len(seen) == 1:
+            seen.append(request)
+            then()
+        if request.method == 'DELETE' and request.path == key and not seen:
+            seen.append(request)
+            return Plan(lost=True)
+        return None
+    server.forget(plan)
+    return seen
+
+
+def an_object_put_after_a_lost_delete_stays():
+    """The DELETE is not sent again before the server was asked."""
+    for honoured in True, False:
+        with mounted() as (server, mount):
+            server.bucket.deletes = honoured
+            write(mount / 'f', DATA)  # so that conditions are known
+            for new in None, b'of another program':
+                write('top/runs/notes.txt', b'no frame')
+                check(read(mount / 'notes.txt') == b'no frame', 'content')
+                seen = after_a_lost_delete(
+                    server, '/runs/notes.txt',
+                    lambda new=new: new and write('top/runs/notes.txt', new))
+                os.unlink(mount / 'notes.txt')
+                server.forget()
+                check(len(seen) == 2, 'no DELETE')
+                check(os.path.exists('top/runs/notes.txt') == bool(new),
+                      'an object of another program is gone')
+            check(read(mount / 'notes.txt') == b'of another program', 'new')
+
+
+def a_frame_made_after_a_lost_delete_stays():
+    """Its index, and its chunks, which have the names of older ones."""
+    for honoured in True, False:
+        with mounted() as (server, mount):
+            server.bucket.deletes = honoured
+            write('new', DATA[::-1])
+
+            def replace():
+                server.plan = None
+                sh('rm -r top/runs/f.b2frame')
+                b2frame('create', '--layout', 'sparse', '--chunksize', '64k',
+                        'new', 'top/runs/f.b2frame')
+            write(mount / 'f', DATA)
+            seen = after_a_lost_delete(
+                server, '/runs/f.b2frame/chunks.b2frame', replace)
+            os.unlink(mount / 'f')
+            check(len(seen) == 2, 'no DELETE')
+        check_frame('top/runs/f.b2frame', DATA[::-1])
+        sh('rm -r top')
+
+
 def contiguous_frames_are_read():
     os.makedirs('top/runs')
     write('raw', DATA)
@@ -177,4 +236,6 @@ main(files_are_made_and_written,
      what_a_server_does_not_have_is_refused,
      a_frame_that_is_open_can_be_removed,
      chunks_of_a_new_frame_are_no_garbage,
+     an_object_put_after_a_lost_delete_stays,
+     a_frame_made_after_a_lost_delete_stays,
      contiguous_frames_are_read)

@@ -24,6 +24,7 @@ class Bucket:
 
     conditions  'quoted', 'bare' or 'any': the spelling of an ETag that If-Match
                 must have; 'ignored'; or 'unknown': those requests are refused
+    deletes     a DELETE is refused, too, if its condition does not hold
     """
 
     def __init__(self):
@@ -31,6 +32,7 @@ class Bucket:
         self.ids = {}      # of the PUT of each path
         self.uploads = {}  # parts of each multipart upload
         self.conditions = 'any'
+        self.deletes = True
         self.last = 0      # time of the last object, in nanoseconds
 
 
@@ -142,6 +144,23 @@ class Changes:
                          b'</ETag></CompleteMultipartUploadResult>'
                          % escape(tag).encode())
 
+    def delete(self, path, query):
+        """Carry out a DELETE.  Return the reply if it fails."""
+        bucket = self.server.web.bucket
+        if 'uploadId' in query:
+            bucket.uploads.pop(query['uploadId'], None)
+        elif path.endswith('/'):
+            with contextlib.suppress(ValueError):
+                self.server.web.more_keys.remove(
+                    os.path.relpath(path, self.server.web.top) + '/')
+        else:
+            with bucket.lock, contextlib.suppress(FileNotFoundError):
+                failed = bucket.deletes and self.check_condition(path)
+                if failed:
+                    return failed
+                os.unlink(path)
+        return None
+
     def change(self, request, plan):
         """Carry out a request that changes something."""
         bucket = self.server.web.bucket
@@ -160,16 +179,13 @@ class Changes:
             else:
                 self.tell(status, headers)
         elif self.command == 'DELETE':
-            if 'uploadId' in query:
-                bucket.uploads.pop(query['uploadId'], None)
-            elif path.endswith('/'):
-                with contextlib.suppress(ValueError):
-                    self.server.web.more_keys.remove(
-                        os.path.relpath(path, self.server.web.top) + '/')
+            failed = self.delete(path, query)
+            if plan.lost:
+                self.reset()
+            elif failed:
+                self.refuse(*failed)
             else:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(path)
-            self.tell(204)
+                self.tell(204)
         elif 'uploads' in query:
             upload = uuid.uuid4().hex
             bucket.uploads[upload] = {'id': self.headers.get(ID)}

@@ -121,6 +121,9 @@ class S3Handler(Changes, Keys, Handler):
         # Keys are no paths: there are no directories.
         elif os.path.isfile(self.server.web.top + request.path):
             super().serve(request, plan)
+        elif (request.path.endswith('/') and
+              request.path[1:] in self.server.web.more_keys):
+            self.tell(200, [('ETag', '"marker"')])
         else:
             self.tell(404, body=error('NoSuchKey'))
 

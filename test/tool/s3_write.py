@@ -315,6 +315,26 @@ def ids_of_garbage_are_not_used_again():
         shutil.rmtree('f')
 
 
+def a_chunk_put_after_a_lost_delete_stays():
+    with bucket() as (s3, url):
+        write('f/' + chunk_name(50), b'left')
+        write('f/' + chunk_name(51), b'left')
+        seen = []
+
+        def lose(request, _number):
+            if seen:
+                write('f/' + chunk_name(50), b'new')
+                s3.plan = None
+            elif (request.method == 'DELETE' and
+                  request.path == '/f/' + chunk_name(50)):
+                seen.append(request)
+                return Plan(lost=True)
+            return None
+        s3.forget(lose)
+        b2frame('gc', '-o', 'grace=0', url, status=1)
+        check(read('f/' + chunk_name(50)) == b'new', 'is gone')
+
+
 def chunks_of_a_newer_index_are_not_collected():
     """Another program commits while objects are listed."""
     with bucket() as (s3, url):
@@ -377,6 +397,7 @@ main(own_changes_are_seen_though_the_disk_has_an_older_state,
      a_writer_that_is_killed_leaves_one_state,
      garbage_is_collected,
      ids_of_garbage_are_not_used_again,
+     a_chunk_put_after_a_lost_delete_stays,
      chunks_of_a_newer_index_are_not_collected,
      frames_are_converted_to_the_server,
      what_cannot_be_changed_is_refused)

@@ -43,7 +43,7 @@ class Plan:
         self.drip = drip          # send one byte and then no more, until the end
         self.location = location  # redirect to this URL
         self.whole = whole        # ignore the range
-        self.lost = lost          # carry out a PUT, and reset the connection
+        self.lost = lost          # carry out a change, and reset the connection
 
 
 WELL = Plan()
