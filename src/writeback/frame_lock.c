@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/retry.h"
 #include "store/store_local.h"
 #include "writeback/commit.h"
 #include "writeback/file_writeback.h"
@@ -11,15 +12,11 @@
 #include "writeback/merge.h"
 #include "writeback/recover.h"
 
-/* Reopen the frame as other programs have left it, unless they have put another
-   file in its place.  The file has no uncommitted changes. */
-static int reopen(struct file *file, bool to_change, struct fault *fault)
+static int try_reopen(struct file *file, bool to_change, struct fault *fault)
 {
-    int r;
-
-    gate_lock_exclusive(file);
     /* Much of what the file knows may still be true. */
-    r = merge_is_possible(file) ? merge_newest(file, fault) : 1;
+    int r = merge_is_possible(file) ? merge_newest(file, fault) : 1;
+
     if (r > 0 && !file->frame_lock->lock_file && file->constant.array)
         r = -ESTALE; /* its shape may be another one */
     if (r > 0)
@@ -27,8 +24,48 @@ static int reopen(struct file *file, bool to_change, struct fault *fault)
     if (r == 0 && frame_get_stat(file->states.newest->frame)->removed)
         r = fault_set(fault, -ESTALE, 0,
                       "another program has replaced the frame");
+    return r;
+}
+
+/*
+ * Reopen the frame as other programs have left it, unless they have put another
+ * file in its place.  The file has no uncommitted changes, and the caller is an
+ * exclusive writer.  If no lock keeps other programs out, one may commit
+ * between opening the frame and reading what a writer needs.
+ */
+static int reopen_exclusive(struct file *file, bool to_change,
+                            struct fault *fault)
+{
+    struct retry retry = RETRY_REPLACED_REMOTE;
+    int r;
+
+    do
+        r = try_reopen(file, to_change, fault);
+    while (r == -ESTALE && store_names_once(file->constant.store) &&
+           retry_wait(&retry));
     if (r == 0)
         file->frame_lock->reopened = true;
+    return r;
+}
+
+static int reopen(struct file *file, bool to_change, struct fault *fault)
+{
+    int r;
+
+    gate_lock_exclusive(file);
+    r = reopen_exclusive(file, to_change, fault);
+    gate_unlock_exclusive(file);
+    return r;
+}
+
+int frame_lock_begin_again(struct file *file, struct fault *fault)
+{
+    int r = 0;
+
+    gate_lock_exclusive(file);
+    /* Another thread may have begun meanwhile, and have written. */
+    if (!file->states.begun)
+        r = reopen_exclusive(file, true, fault);
     gate_unlock_exclusive(file);
     return r;
 }

@@ -48,6 +48,12 @@ struct frame_lock {
  */
 int frame_lock_enter(struct file *file, struct fault *fault);
 
+/* Reopen the frame, because another program has committed since
+   frame_lock_enter() has found it unchanged, unless another thread has begun to
+   change it.  The caller is in no role of the gate.  Returns as
+   frame_lock_enter(). */
+int frame_lock_begin_again(struct file *file, struct fault *fault);
+
 /* Reopen the frame of a file if other programs have changed it, without locking
    the frame.  Returns as frame_lock_enter(). */
 int frame_lock_catch_up(struct file *file, struct fault *fault);

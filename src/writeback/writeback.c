@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "array/array.h"
+#include "base/retry.h"
 #include "state/chunk_shape.h"
 #include "store/store_local.h"
 #include "writeback/commit.h"
@@ -115,8 +116,7 @@ static int open_change(struct file *file, struct fault *fault)
     return r;
 }
 
-/* Begin changes for the first time, or recover a file that has failed. */
-static int begin(struct file *file, struct fault *fault)
+static int try_begin(struct file *file, struct fault *fault)
 {
     int r = 0;
 
@@ -124,6 +124,23 @@ static int begin(struct file *file, struct fault *fault)
         gate_enter_committer(file, false);
         r = open_change(file, fault);
         commit_leave(file);
+    }
+    return r;
+}
+
+/* Begin changes for the first time, or recover a file that has failed.  If the
+   frame lock does not keep other programs out, one may have committed since it
+   was taken; nothing of this file is in the way of that. */
+static int begin(struct file *file, struct fault *fault)
+{
+    struct retry retry = RETRY_REPLACED_REMOTE;
+    int r = try_begin(file, fault);
+
+    while (r == -ESTALE && store_names_once(file->constant.store) &&
+           retry_wait(&retry)) {
+        r = frame_lock_begin_again(file, fault);
+        if (r == 0)
+            r = try_begin(file, fault);
     }
     return r == 0 && file->gate.failed < 0 ? recover_failed(file, fault) : r;
 }

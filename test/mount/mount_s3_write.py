@@ -19,7 +19,7 @@ import threading
 import time
 
 from mounted import (FRAMEFS, PATIENCE, Mount, b2frame, check, error_of,
-                     harness, main, opened, oracle, read, wait_for, write)
+                     harness, main, opened, oracle, read, sh, wait_for, write)
 from s3_server import S3
 from web import Plan
 
@@ -202,6 +202,61 @@ def commits_to_other_chunks_are_merged():
             wait_for(lambda mount=mount: read(mount / 'f') == content,
                      'the content')
     check_frame(content)
+
+
+def prepare_commit():
+    """Make the state of the frame that another host will commit: with a chunk
+    object, which has an id that the mount does not use, and the index."""
+    make('top/other')
+    write('chunk', b'z' * CHUNK)
+    write('top/other/00000030.chunk', b'of a writer')
+    with S3('top') as server:
+        b2frame('update', server.url + 'other', '3', 'chunk')
+    names = '00000031.chunk', 'chunks.b2frame'
+    state = [(name, read('top/other/' + name)) for name in names]
+    sh('rm -r top/other')
+    return state
+
+
+def commit_at(server, place, state):
+    """Let another host commit while a request waits: the one with this number,
+    counted from now.  Return a list that then has that request.  The commit
+    must not take a process, because that would close its files of the mount."""
+    seen = []
+    begun = os.stat('top/f/chunks.b2frame').st_mtime_ns
+
+    def plan(request, number):
+        if (number == place and
+                os.stat('top/f/chunks.b2frame').st_mtime_ns == begun):
+            seen.append(request)
+            for name, content in state:
+                write('top/f/' + name, content)
+    server.forget(plan)
+    return seen
+
+
+def a_first_write_goes_on_from_a_commit_that_comes_meanwhile():
+    """At whichever request of the write, or of the commit behind it."""
+    state = prepare_commit()
+    mine = patched(CONTENT, 0, b'mine')
+    both = patched(mine, 3 * CHUNK, b'z' * CHUNK)
+    done = False
+    place = 0
+    while not done:
+        with mounted('revalidate=0') as (server, mount):
+            with opened(mount / 'f', os.O_RDWR) as fd:
+                check(os.pread(fd, 9, 0) == CONTENT[:9], 'content')
+                seen = commit_at(server, place, state)
+                errors = error_of(put, fd, b'mine', 0), error_of(os.fsync, fd)
+            done = not seen
+            where = 'place %d, %s: %s %s' % (place, seen, errors, mount.log())
+            check(not any(errors) and not mount.log(), where)
+            check(read(mount / 'f') == (mine if done else both), where)
+        check(b2frame('cat', 'top/f') == (mine if done else both), where)
+        sh('rm -r top')
+        # Many requests in a row ask whether the index has changed.
+        place += 1 if place < 8 else 4
+    check(place > 12, 'only %d places' % place)
 
 
 def commits_are_merged_though_memory_is_short():
@@ -419,6 +474,7 @@ main(an_overwrite_costs_two_puts,
      chunks_are_sent_many_at_a_time,
      what_is_written_shows_on_other_hosts,
      commits_to_other_chunks_are_merged,
+     a_first_write_goes_on_from_a_commit_that_comes_meanwhile,
      commits_are_merged_though_memory_is_short,
      of_two_commits_to_a_chunk_one_wins,
      after_a_conflict_a_program_keeps_what_it_wrote,
