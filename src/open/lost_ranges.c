@@ -53,6 +53,18 @@ bool lost_ranges_overlap(const struct lost_ranges *lost, uint64_t off,
     return range && range->first < end;
 }
 
+uint64_t lost_ranges_end(const struct lost_ranges *lost, uint64_t off,
+                         uint64_t end)
+{
+    const struct range *behind = lost->ranges.list + lost->ranges.n;
+    const struct range *range = ranges_next(&lost->ranges, off);
+    uint64_t found = 0;
+
+    for (; range && range < behind && range->first < end; range++)
+        found = range->end < end ? range->end : end;
+    return found;
+}
+
 bool lost_ranges_hull(const struct lost_ranges *lost, uint64_t *off,
                       uint64_t *end)
 {

@@ -42,6 +42,11 @@ void lost_ranges_remove(struct lost_ranges *lost, uint64_t off, uint64_t end);
 bool lost_ranges_overlap(const struct lost_ranges *lost, uint64_t off,
                          uint64_t end);
 
+/* Return the end of the last lost byte among `off` to `end` - 1; 0 if none of
+   them is lost. */
+uint64_t lost_ranges_end(const struct lost_ranges *lost, uint64_t off,
+                         uint64_t end);
+
 /* Get the range from the first lost byte to the end of the last.  Returns false
    if no byte is lost. */
 bool lost_ranges_hull(const struct lost_ranges *lost, uint64_t *off,

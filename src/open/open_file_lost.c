@@ -69,6 +69,16 @@ bool open_file_next_lost(struct open_file *open, uint64_t off,
     return range != NULL;
 }
 
+uint64_t open_file_lost_end(struct open_file *open, uint64_t off, uint64_t end)
+{
+    uint64_t found;
+
+    pthread_mutex_lock(&open->lock);
+    found = lost_ranges_end(&open->lost, off, end);
+    pthread_mutex_unlock(&open->lock);
+    return found;
+}
+
 int open_file_check_lost(struct fs *fs, struct open_file *open, int r)
 {
     int error;

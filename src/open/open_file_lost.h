@@ -26,6 +26,10 @@ bool open_file_has_lost(struct open_file *open, uint64_t off, uint64_t end);
 bool open_file_next_lost(struct open_file *open, uint64_t off,
                          struct range *out);
 
+/* Return the end of the last lost byte among `off` to `end` - 1; 0 if none of
+   them is lost. */
+uint64_t open_file_lost_end(struct open_file *open, uint64_t off, uint64_t end);
+
 /*
  * Make fsync() or a similar call fail as long as bytes are lost.
  *

@@ -279,29 +279,13 @@ void ops_write(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
         fuse_reply_write(req, size);
 }
 
-/*
- * The end of the lost bytes in a range, or the end of the file if that is
- * behind it.  For the kernel the file does not end before either.  So the file
- * must reach that far when the range is zeroed and no longer lost.
- */
-static uint64_t lost_end(struct open_file *open, struct file *file,
-                         uint64_t off, uint64_t end)
-{
-    uint64_t found = file_size(file);
-    struct range lost;
-
-    while (open_file_next_lost(open, off, &lost) && lost.first < end) {
-        off = lost.end < end ? lost.end : end;
-        found = off > found ? off : found;
-    }
-    return found;
-}
-
-/* Zero a range, including lost bytes. */
+/* Zero a range, including lost bytes.  For the kernel, the file does not end
+   before the last lost byte, so it must reach that far when the byte becomes a
+   zero and is no longer lost. */
 static int zero(struct open_file *open, struct file *file, uint64_t off,
                 uint64_t len, struct fault *fault)
 {
-    int r = file_extend(file, lost_end(open, file, off, off + len), fault);
+    int r = file_extend(file, open_file_lost_end(open, off, off + len), fault);
 
     if (r == 0)
         r = file_zero(file, off, len, fault);

@@ -11,6 +11,7 @@ these can be mounted.
 """
 
 import contextlib
+import ctypes
 import errno
 import glob
 import mmap
@@ -27,7 +28,10 @@ from mounted import (B2FRAME, PATIENCE, Mount, Skipped, change_tmpfs, check,
 MIB = 1 << 20
 KEPT = random.Random(5).randbytes(300000)
 DATA = random.Random(6).randbytes(3 * MIB)
+KEEP_SIZE, PUNCH_HOLE, ZERO_RANGE = 1, 2, 16
 LEFT = MIB  # bytes that fill_up() leaves, fewer than DATA has
+
+libc = ctypes.CDLL(None, use_errno=True)
 
 
 @contextlib.contextmanager
@@ -242,6 +246,27 @@ def lost_bytes_that_become_zeros_leave_the_size(layout):
         os.fsync(fd)
         os.close(fd)
         check(read(mount / 'a') == bytes(16 * MIB), 'content')
+    check_stored(layout, a=bytes(16 * MIB), kept=KEPT)
+
+
+@run_on(tmpfs)
+def holes_may_end_among_lost_bytes(layout):
+    """Each becomes zeros, and the bytes behind it stay lost."""
+    with mounted(layout, '-o', 'cache=4M') as mount:
+        fill_up(mount)
+        fd = open_before(mount / 'a')
+        os.pwrite(fd, random.Random(8).randbytes(16 * MIB), 0)
+        check(error_of(os.fsync, fd) == errno.ENOSPC, 'fits')
+        resize('16g')
+        for i in range(16):
+            check(error_of(os.fsync, fd) == errno.ENOSPC, 'nothing is lost')
+            mode = KEEP_SIZE | (ZERO_RANGE if i % 2 else PUNCH_HOLE)
+            check(libc.fallocate(fd, mode, ctypes.c_long(i * MIB),
+                                 ctypes.c_long(MIB)) == 0, 'fallocate')
+            check(read(mount / 'a', i * MIB, MIB) == bytes(MIB), 'content')
+        os.fsync(fd)
+        os.close(fd)
+        check(read(mount / 'a') == bytes(16 * MIB), 'whole')
     check_stored(layout, a=bytes(16 * MIB), kept=KEPT)
 
 
@@ -484,6 +509,7 @@ main(write_reports_that_the_disk_is_full,
      what_the_kernel_has_lost_can_be_cut_off,
      what_is_lost_of_files_that_are_no_frames_is_reported_too,
      lost_bytes_that_become_zeros_leave_the_size,
+     holes_may_end_among_lost_bytes,
      more_than_the_disk_holds_is_not_allocated,
      files_on_a_full_disk_can_be_mapped,
      what_does_not_fit_is_written_when_there_is_space,

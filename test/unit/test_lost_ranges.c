@@ -64,12 +64,32 @@ START_TEST(too_many_ranges_become_wider_but_lose_nothing)
 }
 END_TEST
 
+START_TEST(last_lost_byte_of_a_window_is_found)
+{
+    struct lost_ranges lost = fresh();
+
+    ck_assert_uint_eq(lost_ranges_end(&lost, 0, UINT64_MAX), 0);
+    lost_ranges_add(&lost, 10, 20, -EIO);
+    lost_ranges_add(&lost, 30, 40, -EIO);
+    ck_assert_uint_eq(lost_ranges_end(&lost, 0, 10), 0);
+    ck_assert_uint_eq(lost_ranges_end(&lost, 0, 11), 11);
+    ck_assert_uint_eq(lost_ranges_end(&lost, 12, 15), 15);
+    ck_assert_uint_eq(lost_ranges_end(&lost, 12, 25), 20);
+    ck_assert_uint_eq(lost_ranges_end(&lost, 20, 30), 0);
+    ck_assert_uint_eq(lost_ranges_end(&lost, 0, 35), 35);
+    ck_assert_uint_eq(lost_ranges_end(&lost, 0, 100), 40);
+    ck_assert_uint_eq(lost_ranges_end(&lost, 40, 100), 0);
+    lost_ranges_fini(&lost);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
         the_first_error_stays_until_nothing_is_lost,
         more_that_is_lost_is_to_be_logged,
         too_many_ranges_become_wider_but_lose_nothing,
+        last_lost_byte_of_a_window_is_found,
         NULL,
     };
 
