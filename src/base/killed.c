@@ -38,31 +38,46 @@ static unsigned long long bit(int signal)
     return 1ULL << (signal - 1);
 }
 
-/* If the program has no handler, the kernel makes the signal a SIGKILL. */
-bool killed_is_set(void)
+/* The signals that have come and wait to be handled, as a file of /proc shows
+   them; 0 if it cannot be read. */
+static unsigned long long pending_in(const char *path)
 {
     char status[STATUS_LEN];
     unsigned long long pending;
-    char path[64];
     ssize_t n;
-    int fd;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return 0;
+    n = read(fd, status, sizeof(status) - 1);
+    close(fd);
+    if (n <= 0)
+        return 0;
+    status[n] = '\0';
+    pending = signals(status, "\nSigPnd:\t") | signals(status, "\nShdPnd:\t");
+    return pending & ~signals(status, "\nSigBlk:\t");
+}
+
+/* If the program has no handler, the kernel makes the signal a SIGKILL. */
+bool killed_is_set(void)
+{
+    char path[64];
 
     if (program <= 0 || dead)
         return dead;
     snprintf(path, sizeof(path), "/proc/%ld/status", (long)program);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    n = read(fd, status, sizeof(status) - 1);
-    close(fd);
-    if (n <= 0)
-        return false;
-    status[n] = '\0';
-    pending = signals(status, "\nSigPnd:\t") | signals(status, "\nShdPnd:\t");
-    pending &= ~signals(status, "\nSigBlk:\t");
-    dead = pending & (bit(SIGHUP) | bit(SIGINT) | bit(SIGQUIT) | bit(SIGKILL) |
-                      bit(SIGTERM));
+    dead = pending_in(path) & (bit(SIGHUP) | bit(SIGINT) | bit(SIGQUIT) |
+                               bit(SIGKILL) | bit(SIGTERM));
     return dead;
+}
+
+bool killed_for_good(pid_t pid, pid_t tid)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%ld/task/%ld/status", (long)pid,
+             (long)tid);
+    return pending_in(path) & bit(SIGKILL);
 }
 
 void killed_cond_init(pthread_cond_t *cond)

@@ -20,6 +20,11 @@ void killed_serve(pid_t pid);
 /* Has it got a signal that tells it to end? */
 bool killed_is_set(void);
 
+/* Has a thread of another process got SIGKILL?  Then no thread of that process
+   runs again, but some may still wait in the kernel.  False if the thread has
+   ended. */
+bool killed_for_good(pid_t pid, pid_t tid);
+
 /* Initialize a condition for killed_wait(). */
 void killed_cond_init(pthread_cond_t *cond);
 

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/killed.h"
+
 /*
  * Read the offset from "... OFDLCK ADVISORY READ PID DEVICE:INODE FIRST LAST",
  * the format of both /proc/locks and fdinfo.  Returns false if the line is for
@@ -61,15 +63,16 @@ static bool is_wanted(void *arg, off_t off)
 }
 
 /* Find the descriptor through which a process holds the lock; -1 if there is
-   none. */
-static int find_descriptor(pid_t pid, off_t off)
+   none.  /proc shows the descriptors of a process for each of its threads, but
+   no longer for a thread that has ended, which may be the first one. */
+static int find_descriptor(pid_t pid, pid_t tid, off_t off)
 {
     char path[64];
     const struct dirent *entry;
     int found = -1;
     DIR *dir;
 
-    snprintf(path, sizeof(path), "/proc/%d/fdinfo", (int)pid);
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/fdinfo", (int)pid, (int)tid);
     dir = opendir(path);
     while (dir && found < 0 && (entry = readdir(dir))) {
         int fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_CLOEXEC);
@@ -87,7 +90,7 @@ static int find_descriptor(pid_t pid, off_t off)
 
 int lock_holder_open(pid_t pid, off_t off)
 {
-    int number = find_descriptor(pid, off);
+    int number = find_descriptor(pid, pid, off);
     char path[64];
 
     if (number < 0)
@@ -120,10 +123,32 @@ static bool has_user(pid_t pid, uid_t uid)
 
 bool lock_holder_is_of(pid_t pid, off_t off, uid_t uid)
 {
-    return has_user(pid, uid) && find_descriptor(pid, off) >= 0;
+    return has_user(pid, uid) && find_descriptor(pid, pid, off) >= 0;
 }
 
 bool lock_holder_is_trusted(pid_t pid, off_t off)
 {
     return lock_holder_is_of(pid, off, geteuid());
+}
+
+bool lock_holder_is_killed(pid_t pid, off_t off, uid_t uid)
+{
+    const struct dirent *entry;
+    bool killed = false;
+    char path[64];
+    DIR *dir;
+
+    if (!has_user(pid, uid))
+        return false;
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    dir = opendir(path);
+    while (dir && !killed && (entry = readdir(dir))) {
+        pid_t tid = atoi(entry->d_name);
+
+        killed = tid > 0 && killed_for_good(pid, tid) &&
+                 find_descriptor(pid, tid, off) >= 0;
+    }
+    if (dir)
+        closedir(dir);
+    return killed;
 }

@@ -26,6 +26,15 @@ bool lock_holder_is_of(pid_t pid, off_t off, uid_t uid);
 bool lock_holder_is_trusted(pid_t pid, off_t off);
 
 /*
+ * Was the process killed, without having ended?  It holds the lock and belongs
+ * to a user or to root, as above.
+ *
+ * No thread of it runs again.  But a thread that waits in the kernel keeps
+ * the descriptors of the process, and so the lock, as long as it waits.
+ */
+bool lock_holder_is_killed(pid_t pid, off_t off, uid_t uid);
+
+/*
  * Open for reading the file that a process has locked at an offset.  Returns -1
  * if there is none, or if this user may not read it.
  */

@@ -2,13 +2,11 @@
 #include "fuse/mount_wait.h"
 
 #include <stdio.h>
-#include <sys/sysmacros.h>
-#include <sys/vfs.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "fuse/connection.h"
 #include "fuse/lock_holder.h"
 #include "fuse/mount_table.h"
 
@@ -17,7 +15,6 @@ enum {
     QUIET_MS = 200,   /* the wait is logged only after this time */
     MOMENT_MS = 2000, /* in which a daemon notices that it was unmounted */
     MILLISECONDS = 1000,
-    FUSECTL_MAGIC = 0x65735543,
 };
 
 /* How long to wait for a daemon. */
@@ -33,24 +30,6 @@ struct look {
     enum wait_limit limit;
     pid_t pid; /* the daemon to wait for; 0: unknown */
 };
-
-static const char connections[] = "/sys/fs/fuse/connections";
-
-/* Does sysfs list the kernel's connections to FUSE daemons here? */
-static bool has_connections(void)
-{
-    struct statfs st;
-
-    return statfs(connections, &st) == 0 && st.f_type == FUSECTL_MAGIC;
-}
-
-static bool is_connected(dev_t dev)
-{
-    char path[sizeof(connections) + 16];
-
-    snprintf(path, sizeof(path), "%s/%u", connections, minor(dev));
-    return access(path, F_OK) == 0;
-}
 
 /* A search for the tag of a daemon's mount. */
 struct tag_search {
@@ -99,7 +78,7 @@ static bool is_mounted(const struct mount_lock_id *id, bool *seen)
    may not have noticed yet that it was unmounted. */
 static enum wait_limit limit_for_live(const struct mount_lock_id *id, off_t off)
 {
-    bool connected = has_connections() && is_connected(id->dev);
+    bool connected = connection_are_listed() && connection_exists(id->dev);
     bool seen;
 
     if (id->dev == 0 || is_mounted(id, &seen))
@@ -111,7 +90,7 @@ static enum wait_limit limit_for_live(const struct mount_lock_id *id, off_t off)
     /* It may be mounted where this process does not see it. */
     if (connected)
         return NOT_AT_ALL;
-    return has_connections() ? LIMITED : A_MOMENT;
+    return connection_are_listed() ? LIMITED : A_MOMENT;
 }
 
 static void look_at(void *arg, off_t off)

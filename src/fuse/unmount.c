@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "fuse/connection.h"
 #include "fuse/helper.h"
 #include "fuse/lock_holder.h"
 #include "fuse/mount_lock.h"
@@ -24,6 +25,9 @@ enum {
        none. */
     NLOOKS = 3,
     LOOKS_MAX = MOUNT_WAIT_SECONDS * (1000000000 / POLL_NS),
+
+    END_LOOKS = 1000000000 / POLL_NS, /* in which a process that was killed
+                                         usually ends */
 };
 
 /*
@@ -35,6 +39,7 @@ enum {
 struct daemon {
     struct mount_entry mount;
     off_t lock; /* offset of its lock; 0: it has none */
+    bool alive; /* some lock is of a process that was not killed */
     int fd;     /* its locked file, see `session_fd` of struct mount_lock; or
                    -1 */
 };
@@ -48,7 +53,12 @@ static bool find_daemon(void *arg, off_t off)
         id.finishing || id.dev != daemon->mount.dev ||
         id.entry != daemon->mount.tag)
         return false;
+    if (lock_holder_is_killed(id.pid, off, daemon->mount.user)) {
+        daemon->lock = daemon->lock ? daemon->lock : off;
+        return false;
+    }
     daemon->lock = off;
+    daemon->alive = true;
     if (!lock_holder_is_of(id.pid, off, daemon->mount.user))
         return false;
     daemon->fd = lock_holder_open(id.pid, off);
@@ -59,25 +69,27 @@ static int look_for_daemon(struct daemon *daemon)
 {
     int r = 0;
 
-    for (int i = 0; i < NLOOKS && r == 0 && daemon->lock == 0; i++)
+    daemon->lock = 0;
+    daemon->alive = false;
+    for (int i = 0; i < NLOOKS && r == 0 && !daemon->alive; i++)
         r = lock_holder_list(find_daemon, daemon);
     return r;
 }
 
-/* Unmount by fusermount3, as users who may not call umount(2) do. */
-static int call_fusermount(char *path)
+/*
+ * Unmount.  Users who may not call umount(2) do it by fusermount3.
+ *
+ *  flags  of umount2(); fusermount3 heeds only MNT_DETACH
+ */
+static int unmount(char *path, int flags)
 {
-    char *const args[] = { "fusermount3", "-u", "--", path, NULL };
+    char *const args[] = { "fusermount3", flags & MNT_DETACH ? "-uz" : "-u",
+                           "--", path, NULL };
 
-    return helper_run(args);
-}
-
-static int unmount(char *path)
-{
-    if (umount2(path, UMOUNT_NOFOLLOW) == 0)
+    if (umount2(path, UMOUNT_NOFOLLOW | flags) == 0)
         return 0;
     if (errno == EPERM)
-        return call_fusermount(path);
+        return helper_run(args);
     log_error("%s: %s", path, strerror(errno));
     return -errno;
 }
@@ -122,6 +134,14 @@ static int await(const char *path, off_t off)
     return 0;
 }
 
+static pid_t pid_of(const struct daemon *daemon)
+{
+    struct mount_lock_id id = { .pid = 0 };
+
+    mount_lock_unpack(daemon->lock, &id);
+    return id.pid;
+}
+
 /* Has the daemon saved everything? */
 static int check_saved(const char *path, const struct daemon *daemon)
 {
@@ -135,11 +155,83 @@ static int check_saved(const char *path, const struct daemon *daemon)
     return -EIO;
 }
 
+/* Was the daemon killed?  If there is any other process that may be the daemon,
+   it was not. */
+static bool is_killed(const struct daemon *daemon)
+{
+    return daemon->lock != 0 && !daemon->alive;
+}
+
+/*
+ * Was the daemon killed, and does it not end?  The last look at the locks may
+ * find another process: the kernel gives the device number of a mount that is
+ * gone to one of the next mounts, and that may be of the same SOURCE.
+ */
+static bool is_stuck(struct daemon *daemon)
+{
+    const struct timespec pause = { .tv_nsec = POLL_NS };
+
+    for (int i = 0; i < END_LOOKS && is_killed(daemon); i++) {
+        nanosleep(&pause, NULL);
+        if (look_for_daemon(daemon) < 0)
+            return false;
+    }
+    return is_killed(daemon);
+}
+
+/*
+ * Make all requests fail, and unmount even if programs have files open.  Where
+ * no connections are listed, the unmount itself has to make them fail, which
+ * only root may ask for.
+ */
+static int force(char *path, const struct daemon *daemon)
+{
+    struct mount_entry now;
+    int r = mount_table_find(path, &now);
+
+    if (r < 0 || now.dev != daemon->mount.dev || now.tag != daemon->mount.tag) {
+        log_error("%s: another mount is there now", path);
+        return -EBUSY;
+    }
+    if (connection_abort(now.dev) == 0)
+        return unmount(path, MNT_DETACH);
+    if (umount2(path, UMOUNT_NOFOLLOW | MNT_FORCE | MNT_DETACH) == 0)
+        return 0;
+    r = -errno;
+    log_error("%s: process %d was killed, and waits for itself; as root, run: "
+              "umount -f %s",
+              path, (int)pid_of(daemon), path);
+    return r;
+}
+
+/*
+ * Clear a mount whose daemon was killed while one of its threads made the
+ * kernel write pages back.  The thread waits for answers that no other thread
+ * of the daemon will give, and programs wait for theirs.  A live daemon would
+ * give them, however slow it is.
+ */
+static int clear(char *path, const struct daemon *daemon)
+{
+    int r = force(path, daemon);
+
+    if (r == 0)
+        r = await(path, daemon->lock);
+    if (r < 0)
+        return r;
+    log_error("%s: unmounted, but process %d was killed before everything was "
+              "saved",
+              path, (int)pid_of(daemon));
+    return -EIO;
+}
+
 static int unmount_and_wait(char *path, struct daemon *daemon)
 {
     int found = look_for_daemon(daemon);
-    int r = unmount(path);
+    int r;
 
+    if (is_stuck(daemon))
+        return clear(path, daemon);
+    r = unmount(path, 0);
     if (r == 0 && found < 0) {
         log_error("%s: unmounted, but not known to be saved: /proc/locks: %s",
                   path, strerror(-found));

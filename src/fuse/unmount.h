@@ -9,6 +9,10 @@
  * ends after MOUNT_WAIT_SECONDS.  Returns an exit status, which is failure also
  * if something could not be saved; problems are logged.  If the mount is busy
  * or is not one of framefs, it stays as it was.
+ *
+ * A daemon that was killed by SIGKILL may not end, because one of its threads
+ * waits for the kernel, and the kernel for the daemon.  Then all requests are
+ * made to fail, and the mount goes even if it is busy.
  */
 int unmount_run(const char *mountpoint);
 

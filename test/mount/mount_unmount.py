@@ -13,10 +13,13 @@ import os
 import select
 import signal
 import subprocess
+import sys
+import time
 
-from mounted import (FRAMEFS, PATIENCE, Mount, change_tmpfs, check,
-                     check_content, frame, harness, heed_signals, is_mounted,
-                     main, read, sh, tmpfs, wait_for, write, write_sparse)
+from mounted import (CONNECTIONS, FRAMEFS, PATIENCE, Mount, Skipped,
+                     change_tmpfs, check, check_content, frame, harness,
+                     heed_signals, is_mounted, is_root, main, read, sh, tmpfs,
+                     wait_for, write, write_sparse)
 
 DATA = os.urandom(3 << 20)
 WAITS = 'waiting for process %d to finish'
@@ -237,6 +240,85 @@ def unmount_clears_what_a_dead_daemon_left():
         mount.daemon.returncode = 0
 
 
+def states(daemon):
+    """Return the states of the threads of a process."""
+    found = []
+    for thread in os.listdir('/proc/%d/task' % daemon.pid):
+        with contextlib.suppress(OSError):
+            stat = read('/proc/%d/task/%s/stat' % (daemon.pid, thread))
+            found.append(stat.rpartition(b')')[2].split()[0].decode())
+    return found
+
+
+def stop_if_it_waits(daemon):
+    """Stop a daemon if a thread of it waits for the kernel, and the kernel for
+    the daemon.  Return whether that is so."""
+    daemon.send_signal(signal.SIGSTOP)
+    wait_for(lambda: set(states(daemon)) <= set('TtD'), 'the stop')
+    for _ in range(5):
+        if 'D' not in states(daemon):
+            daemon.send_signal(signal.SIGCONT)
+            return False
+        time.sleep(0.02)
+    return True
+
+
+# A program that writes and looks for data until a file `end` appears.
+SEEKER = '''
+import os
+fd = os.open('mnt/a', os.O_RDWR | os.O_CREAT)
+while not os.path.exists('end'):
+    os.pwrite(fd, open('data', 'rb').read(), 0)
+    os.lseek(fd, 0, os.SEEK_DATA)
+'''
+
+
+@contextlib.contextmanager
+def flushing():
+    """Mount a tmpfs, where no disk is waited for.  Stop the daemon while it
+    makes the kernel hand over the dirty pages of a file, for a program that
+    looks for data.  Give the mount and the program."""
+    if not is_root() and not os.listdir(CONNECTIONS):
+        raise Skipped('only root can end a connection')
+    write('data', DATA)
+    with tmpfs('src', '60m'), Mount('src', 'mnt') as mount:
+        program = subprocess.Popen([sys.executable, '-c', SEEKER],
+                                   stderr=subprocess.DEVNULL)
+        while not stop_if_it_waits(mount.daemon):
+            check(program.poll() is None, 'the program ends')
+        yield mount, program
+
+
+def killed_daemon_that_waits_for_itself_is_cleared():
+    with flushing() as (mount, program):
+        mount.daemon.kill()
+        wait_for(lambda: set(states(mount.daemon)) == set('DZ'), 'the kill')
+        check(mount.daemon.poll() is None and program.poll() is None, 'ends')
+        said = sh(FRAMEFS + ' --unmount mnt', 1)
+        check('process %d was killed' % mount.daemon.pid in said, said)
+        check(not is_mounted('mnt'), 'is mounted')
+        check(mount.daemon.wait(PATIENCE) == -signal.SIGKILL, 'daemon')
+        check(program.wait(PATIENCE) != 0, 'program')
+        mount.daemon.returncode = 0
+        with Mount('src', 'mnt') as again:
+            check(again.log() == '', again.log())
+            write(again / 'a', DATA)
+        check_content('src/a.b2frame', DATA)
+
+
+def live_daemon_is_never_cleared():
+    with flushing() as (mount, program):
+        said = sh(FRAMEFS + ' --unmount mnt', 1)
+        check('busy' in said, said)
+        write('end', b'')
+        mount.daemon.send_signal(signal.SIGCONT)
+        check(program.wait(PATIENCE) == 0, 'program')
+        check(read(mount / 'a') == DATA, 'content')
+        sh(FRAMEFS + ' --unmount mnt')
+        check(mount.daemon.wait(PATIENCE) == 0, 'status')
+        check_content('src/a.b2frame', DATA)
+
+
 def unmount_waits_for_no_other_daemon():
     """The kernel gives the device number of a mount that is gone to one of the
     next mounts."""
@@ -297,6 +379,8 @@ main(next_mount_waits_for_the_old_daemon,
      unmount_of_a_read_only_mount_returns,
      unmount_takes_a_regular_file,
      unmount_clears_what_a_dead_daemon_left,
+     killed_daemon_that_waits_for_itself_is_cleared,
+     live_daemon_is_never_cleared,
      unmount_waits_for_no_other_daemon,
      unmount_that_fails_changes_nothing,
      unmount_says_if_not_everything_was_saved)

@@ -28,6 +28,7 @@ FRAMEFS = os.path.abspath(sys.argv[1])
 B2FRAME = os.path.join(os.path.dirname(FRAMEFS), 'b2frame')
 PATIENCE = 120  # seconds until a test gives up
 NOBODY = 65534
+CONNECTIONS = '/sys/fs/fuse/connections'
 # Errors of changes to read-only entries.  Only root gets EROFS every time,
 # because other users may have no right to the entry, either.
 REFUSED = (errno.EROFS,) if os.geteuid() == 0 else (errno.EROFS, errno.EACCES)
@@ -200,7 +201,8 @@ class Mount:
         except subprocess.TimeoutExpired:
             # A thread of the daemon waits for the kernel, which waits for a
             # reply.
-            write('/sys/fs/fuse/connections/%d/abort' % self.device, b'1')
+            if error_of(write, CONNECTIONS + '/%s/abort' % self.device, b'1'):
+                subprocess.run(['umount', '-ifl', self.path], check=False)
             self.daemon.wait()
         subprocess.run(['fusermount3', '-quz', self.path], check=False,
                        stderr=subprocess.DEVNULL)
