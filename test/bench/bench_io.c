@@ -303,9 +303,14 @@ static struct io_result do_stride(int argc __attribute__((unused)), char **argv)
 static struct io_result do_touch(int argc __attribute__((unused)), char **argv)
 {
     struct io_result result = io_begin();
+    volatile char *buf;
 
     result.count = io_number(argv[0]);
-    free(io_allocate(result.count));
+    /* Compilers leave out memory that is only allocated and freed. */
+    buf = io_allocate(result.count);
+    for (uint64_t off = 0; off < result.count; off += IO_PAGE)
+        buf[off] = 1;
+    free((void *)buf);
     io_end(&result);
     return result;
 }
