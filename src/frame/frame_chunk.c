@@ -332,7 +332,6 @@ static int open_source(struct frame *frame, struct open_chunk *chunk,
     } while (frame_chunk_settle(opening.source.object, r, &settling, fault));
     if (r < 0)
         frame_source_fault(&opening.source, span->chunk_no, r, fault);
-    r = frame_check_kept(frame, r, fault);
     frame_source_close(frame, &opening.source);
     chunk->source = opening.source;
     return r;
@@ -351,10 +350,11 @@ int frame_chunk_open(struct frame *frame, uint64_t chunk_no,
     clear(chunk);
     r = frame_span_of(frame, chunk_no, &pub->span, fault);
     if (r == 0)
-        r = frame_get_entry(frame, chunk_no, &pub->entry, fault);
+        r = frame_get_entry_unchecked(frame, chunk_no, &pub->entry, fault);
     if (r == 0)
         r = pub->entry.special ? open_special(frame, chunk, fault)
                                : open_source(frame, chunk, fault);
+    r = frame_check_kept(frame, r, fault);
     if (r < 0) {
         frame_chunk_close(pub);
         return r;

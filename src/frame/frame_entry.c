@@ -9,13 +9,21 @@ enum {
     ENTRY_BATCH = 512
 };
 
-int frame_read_raw(struct frame *frame, uint64_t first, size_t n, int64_t *raw,
-                   struct fault *fault)
+static int read_raw(struct frame *frame, uint64_t first, size_t n, int64_t *raw,
+                    struct fault *fault)
 {
     int r = index_read(frame->index, first, n, raw, fault);
 
     if (r < 0)
         frame_fault_name(frame, fault);
+    return r;
+}
+
+int frame_read_raw(struct frame *frame, uint64_t first, size_t n, int64_t *raw,
+                   struct fault *fault)
+{
+    int r = read_raw(frame, first, n, raw, fault);
+
     return frame_check_kept(frame, r, fault);
 }
 
@@ -103,18 +111,24 @@ int frame_parse_entry(const struct frame *frame, uint64_t chunk_no, int64_t raw,
     return 0;
 }
 
-int frame_get_entry(struct frame *frame, uint64_t chunk_no,
-                    struct frame_entry *out, struct fault *fault)
+int frame_get_entry_unchecked(struct frame *frame, uint64_t chunk_no,
+                              struct frame_entry *out, struct fault *fault)
 {
     int64_t raw;
     int r;
 
     if (chunk_no >= frame->info.nchunks)
         return fault_set(fault, -ERANGE, 0, NULL);
-    r = frame_read_raw(frame, chunk_no, 1, &raw, fault);
-    if (r < 0)
-        return r;
-    return frame_parse_entry(frame, chunk_no, raw, out, fault);
+    r = read_raw(frame, chunk_no, 1, &raw, fault);
+    return r < 0 ? r : frame_parse_entry(frame, chunk_no, raw, out, fault);
+}
+
+int frame_get_entry(struct frame *frame, uint64_t chunk_no,
+                    struct frame_entry *out, struct fault *fault)
+{
+    int r = frame_get_entry_unchecked(frame, chunk_no, out, fault);
+
+    return frame_check_kept(frame, r, fault);
 }
 
 uint64_t frame_place_no(const struct frame *frame,

@@ -87,6 +87,11 @@ int frame_read_at(const struct frame *frame, uint64_t off, void *buf,
 int frame_read_raw(struct frame *frame, uint64_t first, size_t n, int64_t *raw,
                    struct fault *fault);
 
+/* frame_get_entry() of an entry that was perhaps freed meanwhile: the caller
+   has to call frame_check_kept() after it has used the entry. */
+int frame_get_entry_unchecked(struct frame *frame, uint64_t chunk_no,
+                              struct frame_entry *out, struct fault *fault);
+
 /*
  * Find out, at the cost of a short read, whether special chunks repeat.
  *
