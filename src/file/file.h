@@ -34,6 +34,9 @@ void file_context_end(struct file_context *context);
 /* All files must be closed.  Accepts NULL. */
 void file_context_free(struct file_context *context);
 
+/* The size of the cache, in bytes. */
+size_t file_context_cache_size(const struct file_context *context);
+
 /* Count memory of the caller's as part of the cache.  `change` is in bytes, and
    may be negative. */
 void file_count_memory(struct file_context *context, ptrdiff_t change);

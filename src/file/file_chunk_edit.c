@@ -168,6 +168,7 @@ static int check_stored(const struct chunk_edit *what, struct fault *fault)
     const struct file_chunk_content *content = &what->content;
     struct chunk_items items = chunk_params_items(&what->file->states.params);
     const struct stored_chunk stored = { content->bytes, content->len, &items };
+    uint32_t chunksize = what->file->states.chunksize;
     struct chunk_decoder *decoder = NULL;
     struct chunk_header header;
     uint8_t *decoded;
@@ -178,6 +179,8 @@ static int check_stored(const struct chunk_edit *what, struct fault *fault)
         return (int)n;
     if (header.cbytes != content->len)
         return fault_set(fault, -EBADMSG, 0, "chunk has another length");
+    if (chunksize > 0 && header.nbytes > chunksize)
+        return fault_set(fault, -EINVAL, 0, NULL);
     decoded = malloc((size_t)header.nbytes + 1);
     n = decoded ? chunk_decoder_new(cpu_features(), &decoder) : -ENOMEM;
     if (n < 0)

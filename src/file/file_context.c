@@ -77,6 +77,11 @@ void file_context_free(struct file_context *context)
     free(context);
 }
 
+size_t file_context_cache_size(const struct file_context *context)
+{
+    return context->cache_size;
+}
+
 void file_count_memory(struct file_context *context, ptrdiff_t change)
 {
     cache_change_other(context->cache, change);

@@ -15,6 +15,7 @@
 #include "frame/frame_remote.h"
 #include "fuse/sync_all.h"
 #include "open/deferred_close.h"
+#include "open/draft_memory.h"
 #include "open/free_space.h"
 #include "open/open_file.h"
 #include "ops/remove.h"
@@ -333,8 +334,10 @@ static struct fs *fs_new(const struct fs_options *options)
     struct fs *fs = calloc(1, sizeof(*fs));
     struct deferred_close *deferred = deferred_close_new();
     struct free_space *space = free_space_new();
+    struct draft_memory *memory = draft_memory_new();
 
-    if (!fs || !deferred || !space) {
+    if (!fs || !deferred || !space || !memory) {
+        draft_memory_free(memory);
         deferred_close_free(deferred);
         free_space_free(space);
         free(fs);
@@ -342,6 +345,7 @@ static struct fs *fs_new(const struct fs_options *options)
     }
     fs->deferred_close = deferred;
     fs->space = space;
+    fs->draft_memory = memory;
     list_init(&fs->opened);
     backing_source_init(&fs->source);
     fs->open_anchor = open_file_anchor;
@@ -450,6 +454,7 @@ int fs_close(struct fs *fs)
     sync_set_fini(&fs->written);
     deferred_close_free(fs->deferred_close);
     free_space_free(fs->space);
+    draft_memory_free(fs->draft_memory);
     backing_source_fini(&fs->source);
     free(fs);
     return r < 0 ? r : synced;

@@ -9,15 +9,17 @@
 
 #include "base/retry.h"
 #include "chunk/chunk_encode.h"
+#include "chunk/chunk_format.h"
 #include "file/file_chunk_edit.h"
 #include "frame/frame.h"
+#include "open/draft_memory.h"
 #include "open/kernel.h"
+#include "open/lost_ranges.h"
 #include "tree/report.h"
 
 enum {
     CAPACITY_MIN = 64 << 10,
-    PIECE_LEN = 1 << 20,      /* bytes read at a time */
-    VARIABLE_MAX = 256 << 20, /* limit where chunks may have any size */
+    PIECE_LEN = 1 << 20, /* bytes read at a time */
 };
 
 /*
@@ -29,14 +31,16 @@ struct chunk_draft {
     pthread_cond_t idle;
     bool busy;
 
-    struct file_context *files; /* constant, whose memory this counts as; and */
-    bool stored;                /* the bytes are a chunk as it is stored */
-    uint64_t max;               /* bytes */
+    struct fs *fs;  /* constant, whose memory this takes; and */
+    bool stored;    /* the bytes are a chunk as it is stored, */
+    size_t decoded; /* the most bytes that it may decode to, */
+    size_t max;     /* and the most that the draft may have; likewise */
     struct store_version opened; /* the frame that was opened; likewise */
     uint8_t *bytes;
     size_t len;
     size_t capacity;
     bool changed;
+    struct lost_ranges refused; /* bytes that could not be written */
 };
 
 static void begin(struct chunk_draft *draft)
@@ -61,17 +65,24 @@ static int reserve(struct chunk_draft *draft, uint64_t len)
 {
     size_t capacity = draft->capacity > 0 ? draft->capacity : CAPACITY_MIN;
     uint8_t *bytes;
+    int r;
 
     if (len > draft->max)
         return -EFBIG;
     while (capacity < len)
         capacity *= 2;
-    if (capacity == draft->capacity)
+    if (capacity > draft->max)
+        capacity = draft->max;
+    if (capacity <= draft->capacity)
         return 0;
+    r = draft_memory_take(draft->fs, capacity - draft->capacity);
+    if (r < 0)
+        return r;
     bytes = realloc(draft->bytes, capacity);
-    if (!bytes)
+    if (!bytes) {
+        draft_memory_give(draft->fs, capacity - draft->capacity);
         return -ENOMEM;
-    file_count_memory(draft->files, (ptrdiff_t)(capacity - draft->capacity));
+    }
     draft->bytes = bytes;
     draft->capacity = capacity;
     return 0;
@@ -120,11 +131,17 @@ static int load(struct chunk_draft *draft, struct file *file)
     return r;
 }
 
-/* Note which frame a file is, and the limit of its chunks. */
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Note which frame a file is, and the limits of its chunks. */
 static int note_frame(struct chunk_draft *draft, struct file *file)
 {
     struct frame *frame = file_frame_get(file);
-    uint32_t chunksize = frame_get_info(frame)->chunksize;
+    size_t chunksize = frame_get_info(frame)->chunksize;
+    size_t limit = draft_memory_limit(draft->fs);
     struct store_stat stat;
     int r = frame_identify(frame, &stat);
 
@@ -132,10 +149,10 @@ static int note_frame(struct chunk_draft *draft, struct file *file)
     if (r < 0)
         return r;
     draft->opened = stat.version;
-    draft->max = VARIABLE_MAX;
-    if (chunksize > 0)
-        draft->max =
-            chunksize + (draft->stored ? (uint64_t)CHUNK_OVERHEAD_MAX : 0);
+    draft->decoded = least(chunksize > 0 ? chunksize : CHUNK_NBYTES_MAX, limit);
+    draft->max = draft->decoded;
+    if (draft->stored)
+        draft->max = least(draft->decoded + CHUNK_OVERHEAD_MAX, limit);
     return 0;
 }
 
@@ -152,9 +169,11 @@ int chunk_draft_new(struct fs *fs, struct open_file *open, int how, bool empty,
     }
     pthread_mutex_init(&draft->lock, NULL);
     pthread_cond_init(&draft->idle, NULL);
-    draft->files = fs->files;
+    draft->fs = fs;
     draft->stored = open->node->id.kind == ENTRY_CHUNK_STORED;
-    r = open_version_check_access(version, how);
+    r = lost_ranges_init(&draft->refused);
+    if (r == 0)
+        r = open_version_check_access(version, how);
     if (r == 0)
         r = note_frame(draft, version->file);
     if (r == 0 && !empty)
@@ -174,7 +193,8 @@ void chunk_draft_free(struct chunk_draft *draft)
 {
     if (!draft)
         return;
-    file_count_memory(draft->files, -(ptrdiff_t)draft->capacity);
+    draft_memory_give(draft->fs, draft->capacity);
+    lost_ranges_fini(&draft->refused);
     pthread_cond_destroy(&draft->idle);
     pthread_mutex_destroy(&draft->lock);
     free(draft->bytes);
@@ -209,6 +229,10 @@ int chunk_draft_write(struct chunk_draft *draft, const char *buf, size_t size,
         memcpy(draft->bytes + off, buf, size);
         draft->changed = true;
     }
+    if (r < 0)
+        lost_ranges_add(&draft->refused, off, off + size, r);
+    else
+        lost_ranges_remove(&draft->refused, off, off + size);
     end(draft);
     return r;
 }
@@ -220,6 +244,8 @@ int chunk_draft_truncate(struct chunk_draft *draft, uint64_t size)
     begin(draft);
     r = resize(draft, size);
     draft->changed = draft->changed || r == 0;
+    if (r == 0)
+        lost_ranges_remove(&draft->refused, size, UINT64_MAX);
     end(draft);
     return r;
 }
@@ -301,35 +327,56 @@ static int put(struct file *file, const struct backing_place *place,
                                 fault);
 }
 
-/* Do the bytes begin with the header of a chunk that the frame can have?  If
-   they do not, the program is at fault, and not the frame. */
-static bool is_chunk(const struct chunk_draft *draft)
+/*
+ * Check that the bytes of a draft begin with the header of a chunk that the
+ * frame can have.  If they do not, the program is at fault, and not the frame.
+ *
+ *  memory  receives how much memory it takes to put the chunk
+ */
+static int check_bytes(const struct chunk_draft *draft, size_t *memory)
 {
     struct chunk_header header;
     struct fault ignored;
 
-    return !draft->stored ||
-           chunk_header_parse(draft->bytes, draft->len, &header, &ignored) == 0;
+    *memory = draft->len + CHUNK_OVERHEAD_MAX;
+    if (!draft->stored)
+        return 0;
+    if (chunk_header_parse(draft->bytes, draft->len, &header, &ignored) < 0 ||
+        header.nbytes > draft->decoded)
+        return -EINVAL;
+    *memory = header.nbytes;
+    return 0;
+}
+
+static int put_draft(struct fs *fs, struct node *node,
+                     const struct chunk_draft *draft, struct fault *fault)
+{
+    const struct putting putting = {
+        .edit.run = put,
+        .content = { draft->bytes, draft->len, draft->stored },
+        .opened = draft->opened,
+    };
+    size_t memory;
+    int r = check_bytes(draft, &memory);
+
+    if (r < 0)
+        return r;
+    draft_memory_begin(fs, memory);
+    r = chunk_edit_run(fs, node, &putting.edit, fault);
+    draft_memory_end(fs, memory);
+    return r == -ERANGE || r == -ENOENT ? -ESTALE : r;
 }
 
 int chunk_draft_commit(struct fs *fs, struct node *node,
                        struct chunk_draft *draft)
 {
     struct fault fault = FAULT_NONE;
-    int r = 0;
+    int r;
 
     begin(draft);
-    if (draft->changed && draft->len > 0) {
-        const struct putting putting = {
-            .edit.run = put,
-            .content = { draft->bytes, draft->len, draft->stored },
-            .opened = draft->opened,
-        };
-
-        r = is_chunk(draft) ? chunk_edit_run(fs, node, &putting.edit, &fault)
-                            : -EINVAL;
-        if (r == -ERANGE || r == -ENOENT)
-            r = -ESTALE;
+    r = lost_ranges_error(&draft->refused);
+    if (r == 0 && draft->changed && draft->len > 0) {
+        r = put_draft(fs, node, draft, &fault);
         draft->changed = r < 0;
         if (r < 0 && r != -EINVAL && r != -ESTALE && r != -EACCES)
             report_fault(&fs->nodes, node, NULL, r, &fault);

@@ -8,7 +8,8 @@
  * The bytes of a chunk that a program writes through a chunk file, of one
  * handle.  They are put into the frame as a whole when the program closes the
  * file, or syncs it.  A draft without bytes, or without changes, is not put,
- * because a chunk is never empty.
+ * because a chunk is never empty.  Nor is a draft that lacks bytes which the
+ * program could not write, until it has written them or cut them off.
  *
  * The frame is opened for that on its own, so a chunk is put as if another
  * program did it: programs that have the frame open notice the change.
@@ -25,7 +26,7 @@ struct chunk_draft;
  *  empty  the program has truncated the file; else the draft begins with the
  *         chunk as it is
  *
- * Returns 0, -EACCES or an error of file_read().
+ * Returns 0, -EACCES, or an error of file_read() or chunk_draft_write().
  */
 int chunk_draft_new(struct fs *fs, struct open_file *open, int how, bool empty,
                     struct chunk_draft **out);
@@ -38,7 +39,8 @@ size_t chunk_draft_read(struct chunk_draft *draft, char *buf, size_t size,
                         uint64_t off);
 
 /* Write bytes, or set the size; bytes in between are zeros.  Returns 0; -EFBIG
-   if no chunk of the frame has so many; or -ENOMEM. */
+   if no chunk of the frame, or none that is put by a draft, has so many; or
+   -ENOMEM if the drafts of the mount have too many. */
 int chunk_draft_write(struct chunk_draft *draft, const char *buf, size_t size,
                       uint64_t off);
 int chunk_draft_truncate(struct chunk_draft *draft, uint64_t size);
@@ -48,7 +50,8 @@ int chunk_draft_truncate(struct chunk_draft *draft, uint64_t size);
  *
  *  node  of the chunk file
  *
- * Returns 0; -EINVAL if the bytes are no chunk that suits the frame; -ESTALE if
+ * Returns 0; the error with which the first bytes were refused, if some still
+ * lack; -EINVAL if the bytes are no chunk that suits the frame; -ESTALE if
  * the chunk is gone; -EACCES if the name leads to another frame by now, to
  * which the program that this thread serves may not write; or an error of
  * chunk_edit_run() or file_chunk_put(), after a line in the log.  After an

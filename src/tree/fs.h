@@ -19,6 +19,7 @@
 #include "tree/sync_set.h"
 
 struct deferred_close;
+struct draft_memory;
 struct free_space;
 struct kernel_readahead;
 struct open_file;
@@ -90,6 +91,7 @@ struct fs {
 
     struct deferred_close *deferred_close; /* files that programs have closed */
     struct free_space *space;              /* has a lock of its own */
+    struct draft_memory *draft_memory;     /* likewise */
     struct kernel_readahead *kernel_ahead; /* not owned; needs no lock */
     struct node_table nodes;
 };

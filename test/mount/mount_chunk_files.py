@@ -11,6 +11,7 @@ import itertools
 import json
 import os
 import random
+import re
 import struct
 import subprocess
 
@@ -24,6 +25,7 @@ BAD = os.path.join(corpus.DATA, 'bad')
 DATA = random.Random(6).randbytes(20500)
 SIZE = 2000  # bytes in a chunk
 NCHUNKS = 11
+MIB = 1 << 20
 LIMIT = 16 << 20  # limit of a frame's content, and of memory, in bytes
 ZEROS = 0x81 << 56  # index entry of a chunk of zeros. Format: frame.md
 
@@ -261,7 +263,7 @@ def put(path, *pieces):
         for piece in pieces:
             os.write(fd, piece)
     except OSError as error:
-        os.close(fd)
+        check(error_of(os.close, fd) == error.errno, 'close')
         return error.errno
     return error_of(os.close, fd)
 
@@ -319,6 +321,72 @@ def what_is_written_to_them_is_put():
                 seen()
         check(harness.run(B2FRAME, 'verify', 'src/x.b2frame',
                           'src/y.b2frame').returncode == 0, 'damaged')
+
+
+def make_large():
+    """Make a frame of chunks of 1 MiB, the last of which is shorter.  Return
+    the options of a mount with 4 MiB of memory."""
+    os.mkdir('src')
+    write('in', bytes(2 * MIB + 1000))
+    sh('%s create --typesize 1 --chunksize %d in src/x.b2frame' %
+       (B2FRAME, MIB))
+    return '-o', 'chunks,cache=4M'
+
+
+def what_is_refused_in_part_is_not_put():
+    options = make_large()
+    with Mount('src', 'mnt', *options) as mount:
+        last = mount / 'x.chunks/00000002'
+        fd = os.open(last, os.O_WRONLY | os.O_TRUNC)
+        os.write(fd, b'begin')
+        check(error_of(os.pwrite, fd, b'ab', MIB - 1) == errno.EFBIG, 'write')
+        check(error_of(os.fsync, fd) == errno.EFBIG, 'fsync')
+        check(error_of(os.close, fd) == errno.EFBIG, 'close')
+        check(read(last) == bytes(1000), 'is put')
+        fd = os.open(last, os.O_WRONLY | os.O_TRUNC)
+        check(error_of(os.pwrite, fd, b'ab', MIB - 1) == errno.EFBIG, 'write')
+        os.write(fd, b'whole')
+        check(error_of(os.fsync, fd) == errno.EFBIG, 'before the cut')
+        os.ftruncate(fd, 5)
+        os.close(fd)
+        check(read(last) == b'whole', 'is not put')
+
+
+def drafts_share_half_of_the_cache():
+    options = make_large()
+    with Mount('src', 'mnt', *options) as mount:
+        last = mount / 'x.chunks/00000002'
+        fd = os.open(last, os.O_WRONLY | os.O_TRUNC)
+        os.write(fd, b'begin')
+        with open(mount / 'x.chunks/00000000', 'r+b'), \
+                open(mount / 'x.chunks/00000001', 'wb', buffering=0) as other:
+            other.write(bytes(MIB // 2))
+            check(error_of(other.write, bytes(MIB // 2)) == errno.ENOMEM,
+                  'other')
+            check(error_of(os.pwrite, fd, bytes(MIB), 0) == errno.ENOMEM,
+                  'memory')
+            check(error_of(os.open, mount / 'x.chunks/00000001', os.O_RDWR) ==
+                  errno.ENOMEM, 'open')
+            check(error_of(os.fsync, fd) == errno.ENOMEM, 'fsync')
+            other.truncate(0)
+        # The kernel reports the close of the others a moment later.
+        wait_for(lambda: error_of(os.pwrite, fd, b'a' * MIB, 0) == 0, 'memory')
+        os.close(fd)
+        check(read(last) == b'a' * MIB, 'is not put')
+        check(read(mount / 'x') == bytes(2 * MIB) + b'a' * MIB, 'content')
+
+
+def chunk_that_says_it_is_huge_takes_no_memory():
+    options = make_large()
+    huge = struct.pack('<BBBBIII15xB', 5, 1, 0x17, 1, 2000000000, 1 << 20, 32,
+                       0x10)
+    with Mount('src', 'mnt', *options) as mount:
+        stored_ = mount / 'x.chunks/00000002.chunk'
+        check(put(stored_, huge) == errno.EINVAL, 'put')
+        status = read('/proc/%d/status' % mount.daemon.pid).decode()
+        most = int(re.search(r'VmHWM:\s+(\d+)', status)[1])
+        check(harness.SANITIZED or most < 100000, 'takes %d KiB' % most)
+        check(read(mount / 'x') == bytes(2 * MIB + 1000), 'content')
 
 
 def keys_are_names_of_chunks():
@@ -547,6 +615,9 @@ if __name__ == '__main__':
          a_million_chunks_are_listed_without_memory,
          nothing_but_their_content_changes,
          what_is_written_to_them_is_put,
+         what_is_refused_in_part_is_not_put,
+         drafts_share_half_of_the_cache,
+         chunk_that_says_it_is_huge_takes_no_memory,
          keys_are_names_of_chunks,
          two_programs_lose_nothing,
          frames_are_renamed_and_removed_as_ever,
