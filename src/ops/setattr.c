@@ -15,6 +15,11 @@ enum {
     SET_OWNER = FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID,
     SET_ATIME = FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_ATIME_NOW,
     SET_MTIME = FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_MTIME_NOW,
+
+    /* Attributes beside the size.  With a new size, the kernel may send a flag
+       for set-user-ID bits, too, which killpriv.h takes care of. */
+    SET_METADATA = SET_OWNER | SET_ATIME | SET_MTIME | FUSE_SET_ATTR_MODE |
+                   FUSE_SET_ATTR_CTIME,
 };
 
 int setattr_size(struct fs *fs, struct open_file *open,
@@ -215,12 +220,12 @@ int setattr_apply(struct fs *fs, struct node *node, const struct stat *st,
                   int set)
 {
     bool sized = set & FUSE_SET_ATTR_SIZE;
-    struct change change = { .st = st, .set = set & ~FUSE_SET_ATTR_SIZE };
+    struct change change = { .st = st, .set = set & SET_METADATA };
     int r = fs_check_node(node);
 
     if (r == 0 && sized)
         r = set_size(fs, node, st->st_size);
-    if (r < 0 || !change.set)
+    if (r < 0 || !(change.set & ~FUSE_SET_ATTR_CTIME))
         return r;
     change.as_program = !is_kept_time(fs, node, change.set, sized);
     return apply(fs, node, &change);

@@ -19,6 +19,12 @@ static bool starts_with(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+static bool is_acl(const char *name)
+{
+    return strcmp(name, XATTR_NAME_POSIX_ACL_ACCESS) == 0 ||
+           strcmp(name, XATTR_NAME_POSIX_ACL_DEFAULT) == 0;
+}
+
 /* Does an attribute of a frame's file also show on the mounted file? */
 static bool is_common(const char *name)
 {
@@ -56,13 +62,19 @@ static int get_stats(struct fs *fs, char **out, size_t *len)
 int xattr_get(struct fs *fs, struct node *node, const char *name, char **out,
               size_t *len)
 {
+    int r;
+
     if (is_stats(fs, node, name))
         return get_stats(fs, out, len);
     switch (xattr_holder_of(node, name)) {
     case XATTR_HOLDER_FRAME:
         return xattr_frame_get(fs, node, name, out, len);
     case XATTR_HOLDER_BACKING:
-        return xattr_backing_get(fs, node, name, out, len);
+        r = xattr_backing_get(fs, node, name, out, len);
+        /* The kernel asks for access control lists to check access.  Where
+           SOURCE keeps none, an error would mean that nobody gets access but
+           the owner. */
+        return r == -ENOTSUP && is_acl(name) ? -ENODATA : r;
     case XATTR_HOLDER_NONE:
         break;
     }

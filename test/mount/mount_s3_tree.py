@@ -12,12 +12,13 @@ import os
 import random
 import time
 
-from mounted import (Mount, b2frame, check, error_of, harness, main, opened,
-                     oracle, read, sh, wait_for, write)
+from mounted import (Mount, as_user, b2frame, check, error_of, harness, main,
+                     need_users, opened, oracle, read, sh, wait_for, write)
 from s3_server import S3
 from web import Plan
 
 DATA = random.Random(5).randbytes(300000)
+OTHER = 61234  # a user
 
 
 @contextlib.contextmanager
@@ -91,6 +92,11 @@ def directories_come_and_go():
         check(not server.more_keys, '%s' % server.more_keys)
 
 
+def cut_open(path, size):
+    with opened(path, os.O_WRONLY) as fd:
+        os.ftruncate(fd, size)
+
+
 def programs_work():
     os.makedirs('local/a/b')
     for name in 'one', 'a/two', 'a/b/three':
@@ -126,6 +132,37 @@ def what_a_server_does_not_have_is_refused():
     with mounted('ro') as (_, mount):
         check(error_of(write, mount / 'f', b'x') == errno.EROFS, 'is written')
         check(error_of(os.unlink, mount / 'f') == errno.EROFS, 'is removed')
+
+
+def other_users_have_what_the_modes_say():
+    """The bucket keeps no access control lists, so the modes decide."""
+    need_users()
+    os.chmod('.', 0o755)
+    with mounted('allow_other') as (_, mount):
+        os.makedirs(mount / 'dir/deep')
+        path = write(mount / 'dir/deep/f', DATA)
+        check(as_user(OTHER, read, path) == 0, 'read')
+        check(as_user(OTHER, os.listdir, mount / 'dir') == 0, 'list')
+        check(as_user(OTHER, read, mount / 'notes.txt') == 0, 'plain')
+        for call in ((os.truncate, path, 9), (os.open, path, os.O_WRONLY),
+                     (os.unlink, path), (write, mount / 'g', b'')):
+            check(as_user(OTHER, *call) == errno.EACCES, '%s' % (call,))
+        for name in 'access', 'default':
+            for where in path, mount / 'dir', mount / 'notes.txt':
+                check(error_of(os.getxattr, where, 'system.posix_acl_' +
+                               name) == errno.ENODATA, where + ': ' + name)
+    for option in 'umask=0', 'uid=%d' % OTHER:
+        with mounted('allow_other', option) as (_, mount):
+            path = write(mount / 'f', DATA)
+            check(as_user(OTHER, os.truncate, path, 100) == 0, option)
+            check(read(path) == DATA[:100], option)
+            check(as_user(OTHER, cut_open, path, 50) == 0, 'open, ' + option)
+            check(read(path) == DATA[:50], 'open, ' + option)
+            check(as_user(OTHER, write, path, b'new') == 0, 'new, ' + option)
+            check(read(path) == b'new', 'new, ' + option)
+            check(as_user(OTHER, os.chmod, path, 0o600) in
+                  (errno.ENOTSUP, errno.EPERM), 'mode, ' + option)
+            os.unlink(path)
 
 
 def a_frame_that_is_open_can_be_removed():
@@ -234,6 +271,7 @@ main(files_are_made_and_written,
      directories_come_and_go,
      programs_work,
      what_a_server_does_not_have_is_refused,
+     other_users_have_what_the_modes_say,
      a_frame_that_is_open_can_be_removed,
      chunks_of_a_new_frame_are_no_garbage,
      an_object_put_after_a_lost_delete_stays,
