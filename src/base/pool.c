@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/operation.h"
 #include "base/thread.h"
 
 /* Locking.  `lock` is a leaf; workers drop it while they run a task. */
@@ -142,7 +143,10 @@ static void run_job_task(struct pool_task *pool_task)
 {
     struct job_task *task = (struct job_task *)(void *)pool_task;
 
+    int64_t outer = operation_join(task->job->began_ns);
+
     task->job->run(task->job, task->no);
+    operation_end(outer);
     end_tasks(task->job, 1);
 }
 
@@ -157,6 +161,7 @@ int pool_run(struct pool *pool, struct pool_job *job, unsigned ntasks)
     pthread_mutex_init(&job->lock, NULL);
     pthread_cond_init(&job->finished, NULL);
     job->ntasks = ntasks;
+    job->began_ns = operation_began_ns();
     for (unsigned i = 0; i < ntasks; i++) {
         tasks[i] =
             (struct job_task){ .task = { .run = run_job_task, .owner = job },

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/list.h"
 
@@ -53,7 +54,8 @@ struct pool_job {
     /* A leaf.  The work may guard fields of its own by it. */
     pthread_mutex_t lock;
     pthread_cond_t finished;
-    unsigned ntasks; /* that are not done */
+    unsigned ntasks;  /* that are not done */
+    int64_t began_ns; /* of the operation of that thread, see operation.h */
 };
 
 /*

@@ -129,7 +129,8 @@ static void try_again(struct net *net, struct net_transfer *transfer,
         net_pace_busy(&net->pace, transfer->flight.began_ns, now);
     if (pause < result->pause_ns)
         pause = result->pause_ns;
-    if (tries_left(net, transfer) == 0 || pause >= transfer->until_ns - now) {
+    if (tries_left(net, transfer) == 0 ||
+        pause >= net_until_ns(net, transfer) - now) {
         fail(net, transfer, result->why);
         return;
     }
@@ -140,6 +141,21 @@ static void try_again(struct net *net, struct net_transfer *transfer,
     url_fini(&transfer->target);
     transfer->nredirects = 0;
     list_append(&net->lists[DELAYED], &transfer->node);
+}
+
+/* Take note of a reply, unless the server only says that it fails. */
+static void note_reply(struct net *net, const struct net_transfer *transfer)
+{
+    enum net_method method = transfer->request->method;
+    bool changes = method != NET_GET && method != NET_HEAD;
+
+    if (transfer->headers.status == 0)
+        return;
+    net->answered = true;
+    net->heard_ns = clock_monotonic_ns();
+    net->silent = false;
+    if (changes && transfer->headers.status < 500)
+        atomic_store(&net->changed_ns, net->heard_ns);
 }
 
 static void end_try(struct net *net, struct net_transfer *transfer,
@@ -153,11 +169,7 @@ static void end_try(struct net *net, struct net_transfer *transfer,
     if (result.first_us > 0)
         net_gauge_note(&net->gauge, &transfer->flight, transfer->nstored,
                        result.first_us, result.body_us);
-    if (transfer->headers.status > 0) {
-        net->answered = true;
-        net->heard_ns = clock_monotonic_ns();
-        net->silent = false;
-    }
+    note_reply(net, transfer);
     switch (result.verdict) {
     case NET_RETRY:
         try_again(net, transfer, &result);
@@ -249,7 +261,7 @@ static void check_list(struct net *net, const struct list *list)
         struct net_transfer *transfer = transfer_of(node);
         bool cancelled = atomic_load(&transfer->cancelled);
 
-        if (!cancelled && transfer->until_ns > now && !gives_up(net))
+        if (!cancelled && net_until_ns(net, transfer) > now && !gives_up(net))
             continue;
         if (list == &net->lists[RUNNING])
             stop(net, transfer);
@@ -279,7 +291,7 @@ static int64_t earlier(int64_t a, int64_t b)
 }
 
 /* The next time at which there is something to do, whatever comes in. */
-static int64_t next_time(const struct net *net)
+static int64_t next_time(struct net *net)
 {
     int64_t next = clock_monotonic_ns() + (int64_t)IDLE_MS * NS_PER_MS;
 
@@ -287,7 +299,7 @@ static int64_t next_time(const struct net *net)
         next = earlier(next, transfer_of(node)->next_ns);
     for (int i = 0; i < NLISTS; i++)
         list_for_each(node, &net->lists[i])
-            next = earlier(next, transfer_of(node)->until_ns);
+            next = earlier(next, net_until_ns(net, transfer_of(node)));
     return next;
 }
 

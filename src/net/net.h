@@ -231,8 +231,14 @@ struct net_request {
 };
 
 /*
- * Begin a request.  `done` is called later, even if it fails at once.  Returns
- * 0, or a negative errno, and then `done` is not called.
+ * Begin a request.  `done` is called later, even if it fails at once.
+ *
+ * If the thread is in an operation (base/operation.h), the request also ends
+ * when none of its changes was answered for the time `net_options.timeout`, and
+ * since the operation has begun.
+ *
+ * Returns 0; -EIO if that time is over; or another negative errno.  Then `done`
+ * is not called.
  */
 int net_submit(struct net *net, struct net_request *request);
 

@@ -38,7 +38,9 @@ struct net {
     struct net_fetcher fetcher;
     struct net_site site;
     struct net_slot slot;
-    atomic_bool ending; /* see net_end() */
+    atomic_bool ending;             /* see net_end() */
+    atomic_int_fast64_t changed_ns; /* when the last reply to a request for a
+                                       change came; 0: none has */
 
     /* Guarded by `lock`, as is the member `transfer` of each request. */
     pthread_mutex_t lock;
@@ -54,5 +56,8 @@ struct net {
     int64_t heard_ns; /* when the last one came; 0: none has */
     bool silent;      /* none has come in the whole time of a request */
 };
+
+/* The deadline of a transfer, by the monotonic clock, as far as it is known. */
+int64_t net_until_ns(struct net *net, const struct net_transfer *transfer);
 
 #endif

@@ -3,12 +3,9 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/operation.h"
 #include "net/net_private.h"
 #include "net/net_transfer.h"
-
-enum {
-    NS_PER_MS = 1000 * 1000,
-};
 
 struct net *net_get(struct net *net)
 {
@@ -32,18 +29,44 @@ void net_set_conditions(struct net *net, const char *bucket,
     net_site_set_conditions(&net->site, bucket, conditions);
 }
 
+int64_t net_until_ns(struct net *net, const struct net_transfer *transfer)
+{
+    int64_t since = atomic_load(&net->changed_ns);
+    int64_t until;
+
+    if (transfer->operation_ns == 0)
+        return transfer->until_ns;
+    if (since < transfer->operation_ns)
+        since = transfer->operation_ns;
+    until = since + net->options.timeout * CLOCK_SECOND_NS;
+    return until < transfer->until_ns ? until : transfer->until_ns;
+}
+
+/* Set the times of a transfer.  Returns 0, or -EIO if it comes too late. */
+static int set_times(struct net *net, struct net_transfer *transfer)
+{
+    unsigned timeout = transfer->request->timeout > 0
+                           ? transfer->request->timeout
+                           : net->options.timeout;
+
+    transfer->began_ns = clock_monotonic_ns();
+    transfer->until_ns = transfer->began_ns + timeout * CLOCK_SECOND_NS;
+    transfer->operation_ns = operation_began_ns();
+    return net_until_ns(net, transfer) > transfer->began_ns ? 0 : -EIO;
+}
+
 int net_submit(struct net *net, struct net_request *request)
 {
     struct net_transfer *transfer = calloc(1, sizeof(*transfer));
-    unsigned timeout =
-        request->timeout > 0 ? request->timeout : net->options.timeout;
     int r;
 
     if (!transfer)
         return -ENOMEM;
     transfer->request = request;
-    r = net_site_map(&net->site, &net->options, request->url, &transfer->site,
-                     &transfer->mapped);
+    r = set_times(net, transfer);
+    if (r == 0)
+        r = net_site_map(&net->site, &net->options, request->url,
+                         &transfer->site, &transfer->mapped);
     if (r == 0)
         r = net_transfer_hash(transfer);
     if (r < 0) {
@@ -52,9 +75,6 @@ int net_submit(struct net *net, struct net_request *request)
     }
     transfer->options = &net->options;
     transfer->gauge = &net->gauge;
-    transfer->began_ns = clock_monotonic_ns();
-    transfer->until_ns =
-        transfer->began_ns + (int64_t)timeout * 1000 * NS_PER_MS;
     atomic_init(&transfer->cancelled, false);
     atomic_init(&transfer->wanted, !request->ahead);
     list_init(&transfer->node);

@@ -30,8 +30,9 @@ struct net_transfer {
     char payload[SIGV4_HASH_SIZE]; /* hash of the body, if there is a site */
 
     int64_t began_ns;
-    int64_t until_ns; /* deadline, by the monotonic clock */
-    int64_t next_ns;  /* when the next try may begin */
+    int64_t until_ns; /* deadline, by the monotonic clock; see net_until_ns() */
+    int64_t operation_ns; /* when the operation has begun; 0: there is none */
+    int64_t next_ns;      /* when the next try may begin */
     unsigned ntries;
     unsigned nredirects;
     struct url target; /* where the last reply has redirected to; of zeros:

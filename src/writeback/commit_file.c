@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
+#include "base/operation.h"
 #include "base/retry.h"
 #include "writeback/commit.h"
 #include "writeback/file_writeback.h"
@@ -181,13 +182,16 @@ static int commit_file(struct file *file, const struct writeback_edit *edit,
                        bool exclusive, struct fault *fault)
 {
     struct retry retry = MERGE_TRIES;
+    int64_t outer;
     int r;
 
     if (is_gone(file))
         return 0;
+    outer = operation_begin();
     do
         r = try_commit(file, edit, exclusive, fault);
     while (merges(file, exclusive, &retry, &r, fault));
+    operation_end(outer);
     return r;
 }
 
@@ -222,11 +226,13 @@ int writeback_commit_nosync(struct file *file, struct fault *fault)
        state must be given back while other programs are locked out. */
     bool nosync = !file->frame_lock->lock_file;
     struct retry retry = MERGE_TRIES;
+    int64_t outer;
     int r = 0;
 
     *fault = FAULT_NONE;
     if (!file->states.begun || writeback_is_clean(file) || is_gone(file))
         return 0;
+    outer = operation_begin();
     do {
         struct commit commit = { .file = file, .nosync = nosync };
 
@@ -234,5 +240,6 @@ int writeback_commit_nosync(struct file *file, struct fault *fault)
         r = writeback_is_changed(file) ? run_commit(&commit, NULL, fault) : 0;
         commit_leave(file);
     } while (merges(file, false, &retry, &r, fault));
+    operation_end(outer);
     return r;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
 
+#include "base/operation.h"
 #include "writeback/encode.h"
 #include "writeback/file_writeback.h"
 #include "writeback/writeback.h"
@@ -33,8 +34,13 @@ static void run_task(struct pool_task *pool_task)
 
     while (r == 0 && gate_may_encode(file) &&
            cache_begin_writeback(file->constant.context->cache, &file->chunks,
-                                 CACHE_FULL, count_complete(file), &writeback))
+                                 CACHE_FULL, count_complete(file),
+                                 &writeback)) {
+        int64_t outer = operation_begin(); /* a commit may wait for it */
+
         r = encode_chunk(file, &writeback, file->states.nbytes, &fault);
+        operation_end(outer);
+    }
     free(task);
     gate_leave_encoder(file);
 }

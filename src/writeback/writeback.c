@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "array/array.h"
+#include "base/operation.h"
 #include "base/retry.h"
 #include "state/chunk_shape.h"
 #include "store/store_local.h"
@@ -216,10 +217,12 @@ static int try_space(struct file *file, struct fault *fault)
 int writeback_flush(struct file *file)
 {
     struct fault fault;
+    int64_t outer = operation_begin();
     int r = file->states.begun ? try_space(file, &fault) : 0;
 
     if (file->states.begun && r == 0)
         r = writeback_commit(file, NULL, &fault);
+    operation_end(outer);
 
     if (r < 0) {
         pthread_mutex_lock(&file->gate.lock);

@@ -442,6 +442,33 @@ def errors_reach_fsync_and_close():
     check_frame(patched(patched(CONTENT, 0, b'x'), 5, b'lost?'))
 
 
+def a_sync_waits_for_a_silent_server_no_longer_than_timeout():
+    """However many requests it would take, and though a commit of the daemon's
+    own waits for the server, too.  The bytes stay."""
+    timeout = 3
+    content = CONTENT
+    with mounted('timeout=%d' % timeout, 'connections=4') as (server, mount):
+        fd = os.open(mount / 'f', os.O_RDWR)
+        put(fd, b'x', 0)
+        os.fsync(fd)
+        for number in range(NCHUNKS):
+            put(fd, b'kept', number * CHUNK)
+            content = patched(content, number * CHUNK, b'kept')
+        go = threading.Event()
+        for methods in ('PUT', 'HEAD', 'GET'), ('PUT',):
+            server.forget(lambda request, _, methods=methods: Plan(hold=go)
+                          if request.method in methods else None)
+            begin = time.monotonic()
+            check(error_of(os.fsync, fd) == errno.EIO, 'fsync')
+            check(time.monotonic() - begin < timeout + 2,
+                  '%s: takes %.1f s' % (methods, time.monotonic() - begin))
+        server.forget()
+        go.set()
+        os.fsync(fd)
+        os.close(fd)
+    check_frame(content)
+
+
 def an_end_without_a_server_tells_what_is_lost():
     make()
     with S3('top') as server:
@@ -483,4 +510,5 @@ main(an_overwrite_costs_two_puts,
      what_cannot_be_changed_is_refused,
      a_server_without_conditions_has_one_writer,
      errors_reach_fsync_and_close,
+     a_sync_waits_for_a_silent_server_no_longer_than_timeout,
      an_end_without_a_server_tells_what_is_lost)
