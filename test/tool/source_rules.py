@@ -12,10 +12,11 @@ The exit status is 1 if there is any.  The rules are:
              src/meson.build lists the layers, lowest first.
   circles    Inside a layer, at most three .c files call each other in a circle.
   names      The name of a C file is unique in the tree.
-  lengths    A function has at most 60 lines.
+  lengths    A function has at most 60 lines, and a file in src or tools 500.
   widths     A line has at most 80 columns, unless it holds a string.
   parameters A function has at most five parameters.
   comments   Each declaration in a header has a comment.
+  guide      The files, functions and members that src/README.md names exist.
 
 The script reads the sources alone.  It knows comments, strings, preprocessor
 lines and braces, but does not expand macros, and reads all branches of an #if.
@@ -29,6 +30,7 @@ import sys
 SCRIPT = 'test/tool/source_rules.py'
 MAX_CIRCLE = 3
 MAX_LINES = 60
+MAX_FILE_LINES = 500
 MAX_COLUMNS = 80
 MAX_PARAMETERS = 5
 
@@ -195,9 +197,12 @@ class Source:
 
 class Tree:
     """The C files of a source tree, the headers that meson makes of templates,
-    and the layers from the lowest up."""
+    the layers from the lowest up, and the page that introduces them."""
+
+    GUIDE = 'src/README.md'
 
     def __init__(self, root):
+        self.root = root
         self.sources = [
             Source(root, path)
             for folder in ('include', 'src', 'test', 'tools')
@@ -206,6 +211,19 @@ class Tree:
                      for path in (root / 'src').rglob('*.h.in')}
         build = (root / 'src/meson.build').read_text(encoding='utf-8')
         self.layers = re.findall(r"^ *subdir\('(\w+)'\)", build, re.MULTILINE)
+        self.guide = (root / self.GUIDE).read_text(encoding='utf-8')
+
+    def files(self):
+        """Return the names of all files that the page may name."""
+        paths = [path for folder in ('include', 'src', 'test', 'tools')
+                 for path in (self.root / folder).rglob('*.*')]
+        return self.made | {path.relative_to(self.root).as_posix()
+                            for path in paths}
+
+    def words(self):
+        """Return all words of the code and of its comments."""
+        return {word for source in self.sources
+                for word in re.findall(r'\w+', source.text)}
 
     def inside(self, *folders, suffix=('.c', '.h')):
         """Return the files in some of the folders."""
@@ -364,6 +382,18 @@ def check_lengths(tree):
                     'function of one of its steps.' % MAX_LINES)
 
 
+def check_file_lengths(tree):
+    """A file has one subject."""
+    for source in tree.inside('src', 'tools'):
+        nlines = source.text.count('\n')
+        if nlines > MAX_FILE_LINES:
+            yield finding(
+                source.name, MAX_FILE_LINES + 1,
+                'the file has %d lines' % nlines,
+                'A file has at most %d, because it has one subject.  Give one '
+                'of its subjects a file of its own.' % MAX_FILE_LINES)
+
+
 def check_widths(tree):
     """Two files fit beside each other on a screen."""
     for source in tree.sources:
@@ -455,13 +485,46 @@ def check_comments(tree):
                 'that stands alone,\n    for all up to the next comment.')
 
 
+def guide_names(line):
+    """Return what a line of the guide names: the kind, the name as it stands
+    there, and the words that must exist for it."""
+    for quoted in re.findall(r'`([^`]+)`', line):
+        if re.fullmatch(r'[\w/]+\.(?:c|h|py|build)', quoted):
+            yield 'file', quoted, []
+        elif re.fullmatch(r'\w+\(\)', quoted):
+            yield 'function', quoted, [quoted[:-2]]
+        elif re.fullmatch(r'\w+(?:(?:\.|->)\w+)+', quoted):
+            yield 'member', quoted, re.findall(r'\w+', quoted)
+
+
+def check_guide(tree):
+    """The page that a new reader reads first is right."""
+    files = tree.files()
+    words = tree.words()
+    for number, line in enumerate(tree.guide.split('\n'), 1):
+        for kind, quoted, needed in guide_names(line):
+            if kind == 'file':
+                # NAME stands for the name of anything of a kind.
+                pattern = re.escape(quoted).replace('NAME', r'\w+')
+                exists = any(re.search('(?:^|/)%s$' % pattern, name)
+                             for name in files)
+            else:
+                exists = words.issuperset(needed)
+            if not exists:
+                yield finding(
+                    Tree.GUIDE, number, 'there is no %s %s' % (kind, quoted),
+                    'The page is the first one that a new reader reads, so '
+                    'all that it names can be found.')
+
+
 def check(root, large_circles, many_parameters):
     """Return all findings in a tree."""
     tree = Tree(pathlib.Path(root))
     return [*check_brackets(tree), *check_layers(tree),
             *check_circles(tree, large_circles), *check_names(tree),
-            *check_lengths(tree), *check_widths(tree),
-            *check_parameters(tree, many_parameters), *check_comments(tree)]
+            *check_lengths(tree), *check_file_lengths(tree),
+            *check_widths(tree), *check_parameters(tree, many_parameters),
+            *check_comments(tree), *check_guide(tree)]
 
 
 def main():

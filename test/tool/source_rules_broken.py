@@ -12,7 +12,8 @@ import re
 import sys
 import tempfile
 
-from source_rules import LARGE_CIRCLES, MANY_PARAMETERS, MAX_LINES, check
+from source_rules import (LARGE_CIRCLES, MANY_PARAMETERS, MAX_FILE_LINES,
+                          MAX_LINES, check)
 
 SCRIPT = 'test/tool/source_rules.py:1: '
 
@@ -21,6 +22,7 @@ SCRIPT = 'test/tool/source_rules.py:1: '
 GOOD = {
     'src/meson.build': "# subdir('none')\n" + ''.join(
         "subdir('%s')\n" % layer for layer in ('base', 'file', 'fuse', 'lib')),
+    'src/README.md': '`text.c` and `base/text.h`, `text_print()`, `base`, `a b`\n',
     'include/framefs.h': 'int framefs_open(void);\n',
     'src/base/text.h': '/* Print. */\nvoid text_print(void);\n',
     'src/base/text.c': '#include "base/text.h"\n\nvoid text_print(void) {}\n',
@@ -135,6 +137,14 @@ TESTS = [
      ['tools/wide.c:2: the line has 81 columns']),
     ('a_string_may_be_wider',
      {'tools/wide.c': 'char s[] = "%s";\n' % ('a' * 100)}, []),
+    ('a_file_may_be_long',
+     {'tools/long.c': 'int i;\n' * MAX_FILE_LINES}, []),
+    ('a_file_must_not_be_longer',
+     {'tools/long.c': 'int i;\n' * (MAX_FILE_LINES + 1)},
+     ['tools/long.c:%d: the file has %d lines' % (
+         MAX_FILE_LINES + 1, MAX_FILE_LINES + 1)]),
+    ('a_test_may_be_long',
+     {'test/long.c': 'int i;\n' * (MAX_FILE_LINES + 1)}, []),
     ('brackets_match_in_each_branch',
      {'tools/if.c': 'int f(void)\n{\n#if A\nif (a) {\n#else\nif (b) {\n'
                     '#endif\n}\n}\n'},
@@ -191,6 +201,22 @@ TESTS = [
      ['tools/size.h:5: f()']),
 ]
 
+# Name, page, beginnings of the expected findings.
+GUIDES = [
+    ('the_page_names_files_that_exist', '`none.c`, `fuse/text.c` `xtext.c`',
+     ['src/README.md:1: there is no file none.c',
+      'src/README.md:1: there is no file fuse/text.c',
+      'src/README.md:1: there is no file xtext.c']),
+    ('a_file_may_stand_for_all_of_a_kind', '`t_NAME.c`\n`te_NAME.c`, `NAME.c`',
+     ['src/README.md:1: there is no file t_NAME.c',
+      'src/README.md:2: there is no file te_NAME.c']),
+    ('the_page_names_functions_that_exist', '\n`text_prints()` `main()`',
+     ['src/README.md:2: there is no function text_prints()']),
+    ('the_page_names_members_that_exist', '`text.lock`, `main->c`',
+     ['src/README.md:1: there is no member text.lock',
+      'src/README.md:1: there is no member main->c']),
+]
+
 # Name, files, excused circles, beginnings of the expected findings.
 EXCEPTIONS = [
     ('a_large_circle_may_be_excused',
@@ -236,6 +262,8 @@ def run(name, files, expected, circle_excused=(), excused=()):
 def main():
     """Run all tests."""
     results = [run(*test) for test in TESTS]
+    results += [run(name, {'src/README.md': page}, expected)
+                for name, page, expected in GUIDES]
     results += [run(name, files, expected, circle_excused=excused)
                 for name, files, excused, expected in EXCEPTIONS]
     results += [run(name, files, expected, excused=excused)
