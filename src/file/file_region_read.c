@@ -8,16 +8,16 @@
 #include "state/file_private.h"
 
 enum {
-    THREAD_MIN =
-        2 << 20,    /* bytes of blocks for each thread: fewer take no longer
-                             than it takes to wake another one */
-    TASK_UNITS = 4, /* units for each thread, so that all end about together */
+    /* Bytes of blocks for each thread: fewer take no longer than it takes to
+       wake another one. */
+    THREAD_MIN = 2 << 20,
+    TASK_SLICES = 4,      /* for each thread, so that all end about together */
     ONCE_MAX = 256 << 10, /* bytes of blocks that the cache drops together, few
                              enough for the CPU's caches */
 };
 
 /* A part of the blocks of one chunk; one thread reads it. */
-struct unit {
+struct slice {
     struct region_chunk chunk;
     uint64_t first; /* number among the blocks of the chunk */
     uint64_t end;
@@ -30,18 +30,18 @@ struct job {
     struct file *file;
     const struct region_plan *plan;
     uint8_t *memory;
-    uint64_t nparts; /* units of a chunk */
-    uint64_t nunits;
+    uint64_t nparts; /* slices of a chunk */
+    uint64_t nslices;
     bool drop_behind;
     bool once;      /* the reader is not likely to want the blocks again */
-    uint64_t *left; /* for each task the unit for which it found no memory; else
-                       nunits */
-    uint64_t next;  /* unit that no thread has begun */
+    uint64_t *left; /* for each task the slice that it found no memory for, or
+                       nslices */
+    uint64_t next;  /* slice that no thread has begun */
     int error;
     struct fault *fault;
 };
 
-/* One thread's work on a unit. */
+/* One thread's work on a slice. */
 struct reader {
     struct job *job;
     enum cache_wait wait;
@@ -114,22 +114,22 @@ static int assemble(struct reader *reader, const struct region_at *at,
 
 /* Return the number of blocks from the one with number `i` on that follow one
    another in the chunk, and are read together. */
-static uint32_t count_run(const struct job *job, const struct unit *unit,
+static uint32_t count_run(const struct job *job, const struct slice *slice,
                           uint64_t i)
 {
     const struct region_plan *plan = job->plan;
     uint32_t most = job->once ? ONCE_MAX / plan->block_nbytes : UINT32_MAX;
-    uint32_t first = region_block_no(plan, &unit->chunk, i);
+    uint32_t first = region_block_no(plan, &slice->chunk, i);
     uint32_t n = 1;
 
-    while (n < most && i + n < unit->end &&
-           region_block_no(plan, &unit->chunk, i + n) == first + n)
+    while (n < most && i + n < slice->end &&
+           region_block_no(plan, &slice->chunk, i + n) == first + n)
         n++;
     return n;
 }
 
 /* Copy the items of blocks that are all in memory. */
-static void load_blocks(const struct reader *reader, const struct unit *unit,
+static void load_blocks(const struct reader *reader, const struct slice *slice,
                         uint64_t i, uint32_t n, const uint8_t *blocks)
 {
     const struct region_plan *plan = reader->job->plan;
@@ -137,7 +137,7 @@ static void load_blocks(const struct reader *reader, const struct unit *unit,
     for (uint32_t k = 0; k < n; k++) {
         struct region_block part;
 
-        region_find_block(plan, &unit->chunk, i + k, &part);
+        region_find_block(plan, &slice->chunk, i + k, &part);
         region_load(&part, blocks, reader->job->memory);
         blocks += plan->block_nbytes;
     }
@@ -145,13 +145,13 @@ static void load_blocks(const struct reader *reader, const struct unit *unit,
 
 /* Read some of `n` blocks that follow one another.  Returns how many, or an
    error. */
-static int read_some(struct reader *reader, const struct unit *unit, uint64_t i,
-                     uint32_t n, struct fault *fault)
+static int read_some(struct reader *reader, const struct slice *slice,
+                     uint64_t i, uint32_t n, struct fault *fault)
 {
     const struct region_plan *plan = reader->job->plan;
     struct file *file = reader->job->file;
-    uint32_t block_no = region_block_no(plan, &unit->chunk, i);
-    struct region_at at = { file, unit->chunk.chunk_no,
+    uint32_t block_no = region_block_no(plan, &slice->chunk, i);
+    struct region_at at = { file, slice->chunk.chunk_no,
                             block_no * plan->block_nbytes, reader->wait,
                             reader->job->once };
     struct cache_pin pin;
@@ -161,29 +161,29 @@ static int read_some(struct reader *reader, const struct unit *unit, uint64_t i,
         return r;
     n = pin.len / plan->block_nbytes;
     if (pin.data && n > 0)
-        load_blocks(reader, unit, i, n, pin.data);
+        load_blocks(reader, slice, i, n, pin.data);
     cache_unpin(file->constant.context->cache, &pin, 1);
     if (pin.data && n > 0)
         return (int)n;
     r = assemble(reader, &at, fault);
     if (r < 0)
         return r;
-    load_blocks(reader, unit, i, 1, reader->scratch);
+    load_blocks(reader, slice, i, 1, reader->scratch);
     return 1;
 }
 
-static int read_unit(struct reader *reader, const struct unit *unit,
-                     struct fault *fault)
+static int read_slice(struct reader *reader, const struct slice *slice,
+                      struct fault *fault)
 {
     struct job *job = reader->job;
-    uint64_t i = unit->first;
+    uint64_t i = slice->first;
 
     *fault = FAULT_NONE;
-    while (i < unit->end) {
-        uint32_t n = count_run(job, unit, i);
+    while (i < slice->end) {
+        uint32_t n = count_run(job, slice, i);
 
         while (n > 0) {
-            int r = read_some(reader, unit, i, n, fault);
+            int r = read_some(reader, slice, i, n, fault);
 
             if (r < 0)
                 return r;
@@ -193,12 +193,12 @@ static int read_unit(struct reader *reader, const struct unit *unit,
     }
     if (job->drop_behind)
         cache_drop_behind(job->file->constant.context->cache,
-                          &job->file->chunks, unit->chunk.chunk_no,
-                          unit->chunk.chunk_no + 1);
+                          &job->file->chunks, slice->chunk.chunk_no,
+                          slice->chunk.chunk_no + 1);
     return 0;
 }
 
-static void find_unit(const struct job *job, uint64_t no, struct unit *out)
+static void find_slice(const struct job *job, uint64_t no, struct slice *out)
 {
     uint64_t part = no % job->nparts;
 
@@ -207,10 +207,10 @@ static void find_unit(const struct job *job, uint64_t no, struct unit *out)
     out->end = out->chunk.nblocks * (part + 1) / job->nparts;
 }
 
-/* Note the result of a unit, and take the next one.  Returns false if there is
+/* Note the result of a slice, and take the next one.  Returns false if there is
    none, or one has failed. */
-static bool take_unit(struct job *job, int error, const struct fault *fault,
-                      uint64_t *no)
+static bool take_slice(struct job *job, int error, const struct fault *fault,
+                       uint64_t *no)
 {
     bool more;
 
@@ -219,27 +219,27 @@ static bool take_unit(struct job *job, int error, const struct fault *fault,
         job->error = error;
         *job->fault = *fault;
     }
-    more = job->error == 0 && job->next < job->nunits;
+    more = job->error == 0 && job->next < job->nslices;
     if (more)
         *no = job->next++;
     pthread_mutex_unlock(&job->pool.lock);
     return more;
 }
 
-/* Read units until there are no more.  Returns the number of one for which
-   there was no memory, without waiting, or job.nunits. */
-static uint64_t read_units(struct job *job, enum cache_wait wait)
+/* Read slices until there are no more.  Returns the number of one for which
+   there was no memory, without waiting, or job.nslices. */
+static uint64_t read_slices(struct job *job, enum cache_wait wait)
 {
     struct reader reader = { .job = job, .wait = wait };
     struct fault fault = FAULT_NONE;
-    uint64_t left = job->nunits;
-    struct unit unit;
+    uint64_t left = job->nslices;
+    struct slice slice;
     uint64_t no;
     int r = 0;
 
-    while (take_unit(job, r, &fault, &no)) {
-        find_unit(job, no, &unit);
-        r = read_unit(&reader, &unit, &fault);
+    while (take_slice(job, r, &fault, &no)) {
+        find_slice(job, no, &slice);
+        r = read_slice(&reader, &slice, &fault);
         if (r == -EAGAIN) {
             left = no;
             break;
@@ -249,29 +249,29 @@ static uint64_t read_units(struct job *job, enum cache_wait wait)
     return left;
 }
 
-/* The thread that wants the region waits for memory; others leave a unit. */
+/* The thread that wants the region waits for memory; others leave a slice. */
 static void work(struct pool_job *pool_job, unsigned no)
 {
     struct job *job = (struct job *)(void *)pool_job;
 
     if (no == 0)
-        read_units(job, CACHE_WAIT_MEMORY);
+        read_slices(job, CACHE_WAIT_MEMORY);
     else
-        job->left[no - 1] = read_units(job, CACHE_WAIT_DECODE);
+        job->left[no - 1] = read_slices(job, CACHE_WAIT_DECODE);
 }
 
-/* Read the units that tasks have left. */
+/* Read the slices that tasks have left. */
 static void read_left(struct job *job, unsigned ntasks)
 {
     struct reader reader = { .job = job, .wait = CACHE_WAIT_MEMORY };
 
     for (unsigned i = 0; i < ntasks && job->error == 0; i++) {
-        struct unit unit;
+        struct slice slice;
 
-        if (job->left[i] == job->nunits)
+        if (job->left[i] == job->nslices)
             continue;
-        find_unit(job, job->left[i], &unit);
-        job->error = read_unit(&reader, &unit, job->fault);
+        find_slice(job, job->left[i], &slice);
+        job->error = read_slice(&reader, &slice, job->fault);
     }
     free(reader.scratch);
 }
@@ -282,20 +282,20 @@ static unsigned count_threads(const struct job *job, uint64_t nbytes)
     unsigned n = job->file->constant.context->nthreads;
     uint64_t all;
 
-    if (job->nunits < n)
-        n = (unsigned)job->nunits;
+    if (job->nslices < n)
+        n = (unsigned)job->nslices;
     if (size_mul(nbytes, job->plan->nchunks, &all) && all / THREAD_MIN < n)
         n = (unsigned)(all / THREAD_MIN);
     return n > 0 ? n : 1;
 }
 
-/* Cut the work into units.  Returns the number of tasks that help this
+/* Cut the work into slices.  Returns the number of tasks that help this
    thread. */
 static unsigned cut_work(struct job *job)
 {
     const struct region_plan *plan = job->plan;
     const struct file_context *context = job->file->constant.context;
-    uint64_t wanted = (uint64_t)TASK_UNITS * context->nthreads;
+    uint64_t wanted = (uint64_t)TASK_SLICES * context->nthreads;
     struct region_chunk chunk;
     uint64_t nbytes;
 
@@ -307,7 +307,7 @@ static unsigned cut_work(struct job *job)
         job->nparts = (wanted + plan->nchunks - 1) / plan->nchunks;
     if (job->nparts > chunk.nblocks)
         job->nparts = chunk.nblocks;
-    job->nunits = plan->nchunks * job->nparts;
+    job->nslices = plan->nchunks * job->nparts;
     return count_threads(job, nbytes) - 1;
 }
 
@@ -317,7 +317,7 @@ static int read_together(struct job *job, unsigned ntasks)
 
     job->left = malloc((ntasks + 1) * sizeof(*job->left));
     for (unsigned i = 0; job->left && i < ntasks; i++)
-        job->left[i] = job->nunits;
+        job->left[i] = job->nslices;
     r = job->left
             ? pool_run(job->file->constant.context->pool, &job->pool, ntasks)
             : -ENOMEM;

@@ -136,7 +136,7 @@ static void try_again(struct net *net, struct net_transfer *transfer,
     }
     net_counts_retry(&net->counts, result->cause);
     /* A server that is busy answers on the same connection. */
-    transfer->fresh = result->cause != NET_BUSY;
+    transfer->new_connection = result->cause != NET_BUSY;
     transfer->next_ns = now + pause;
     url_fini(&transfer->target);
     transfer->nredirects = 0;

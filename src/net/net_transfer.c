@@ -289,7 +289,7 @@ static void set_limits(struct net_transfer *transfer)
     libcurl.curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
     libcurl.curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, stall);
     libcurl.curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT,
-                             transfer->fresh ? 1L : 0L);
+                             transfer->new_connection ? 1L : 0L);
     libcurl.curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)BUFFER_LEN);
     libcurl.curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 #if LIBCURL_VERSION_NUM >= 0x075700

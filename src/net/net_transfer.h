@@ -35,9 +35,9 @@ struct net_transfer {
     int64_t next_ns;      /* when the next try may begin */
     unsigned ntries;
     unsigned nredirects;
-    struct url target; /* where the last reply has redirected to; of zeros:
+    struct url target;   /* where the last reply has redirected to; of zeros:
                           nowhere */
-    bool fresh;        /* the next try takes a new connection */
+    bool new_connection; /* the next try takes a new connection */
 
     /* Of this try. */
     struct net_flight flight;

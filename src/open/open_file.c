@@ -119,9 +119,9 @@ int open_file_get(struct fs *fs, struct node *node, bool writable,
     return 0;
 }
 
-int open_file_adopt(struct fs *fs, struct node *node,
-                    const struct backing_place *place, struct file *file,
-                    struct open_file **out)
+int open_file_from_created(struct fs *fs, struct node *node,
+                           const struct backing_place *place, struct file *file,
+                           struct open_file **out)
 {
     struct open_file *open;
     struct open_version *version;

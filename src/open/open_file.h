@@ -70,9 +70,9 @@ int open_file_get(struct fs *fs, struct node *node, bool writable,
  *
  * Returns 0 or a negative errno.
  */
-int open_file_adopt(struct fs *fs, struct node *node,
-                    const struct backing_place *place, struct file *file,
-                    struct open_file **out);
+int open_file_from_created(struct fs *fs, struct node *node,
+                           const struct backing_place *place, struct file *file,
+                           struct open_file **out);
 
 /* Take a reference if the node is open; else return NULL. */
 struct open_file *open_file_find(struct fs *fs, struct node *node);

@@ -125,7 +125,7 @@ static int adopt(struct making *making, const struct backing_place *place,
 
     if (r < 0)
         return r;
-    r = open_file_adopt(fs, node, place, making->file, out);
+    r = open_file_from_created(fs, node, place, making->file, out);
     if (r == 0)
         making->file = NULL;
     node_forget(&fs->nodes, node, 1);

@@ -10,7 +10,7 @@
 
 struct pinned {
     struct store store;
-    struct store *inner; /* a reference */
+    struct store *wrapped; /* a reference */
     struct store_http_tag tag;
     void (*report)(const char *line);
     atomic_bool moved;
@@ -41,7 +41,7 @@ static void tell(const struct pinned *pinned)
 static int check(struct pinned *pinned)
 {
     struct store_http_tag tag;
-    int r = store_http_get_tag(pinned->inner, &tag);
+    int r = store_http_get_tag(pinned->wrapped, &tag);
 
     if (r == -ESTALE)
         return 0;
@@ -59,7 +59,7 @@ static int pinned_open(struct store *store, const char *name,
     struct store_object *object;
     int r = atomic_load(&pinned->moved)
                 ? -ESTALE
-                : store_open(pinned->inner, name, &object);
+                : store_open(pinned->wrapped, name, &object);
 
     if (r < 0)
         return r;
@@ -78,7 +78,7 @@ static int pinned_stat(struct store *store, const char *name,
     struct store_stat stat;
     int r = atomic_load(&pinned->moved)
                 ? -ESTALE
-                : store_stat(pinned->inner, name, &stat);
+                : store_stat(pinned->wrapped, name, &stat);
 
     if (r == 0)
         r = check(pinned);
@@ -89,19 +89,19 @@ static int pinned_stat(struct store *store, const char *name,
 
 static void pinned_expect(struct store *store, uint64_t unit)
 {
-    store_expect(((struct pinned *)store)->inner, unit);
+    store_expect(((struct pinned *)store)->wrapped, unit);
 }
 
 static int pinned_list(struct store *store,
                        int (*visit)(void *context, const char *name),
                        void *context)
 {
-    return store_list(((struct pinned *)store)->inner, visit, context);
+    return store_list(((struct pinned *)store)->wrapped, visit, context);
 }
 
 static void pinned_close(struct store *store)
 {
-    store_close(((struct pinned *)store)->inner);
+    store_close(((struct pinned *)store)->wrapped);
     free(store);
 }
 
@@ -126,7 +126,7 @@ int store_http_pinned_open(struct store *store,
         return -ENOMEM;
     }
     store_init(&pinned->store, &pinned_ops);
-    pinned->inner = store;
+    pinned->wrapped = store;
     pinned->tag = *tag;
     pinned->report = report;
     strcpy(pinned->name, name);
