@@ -117,8 +117,8 @@ static void judge_status(const struct net_transfer *transfer,
     libcurl.curl_easy_getinfo(transfer->easy, CURLINFO_RETRY_AFTER, &seconds);
     if (seconds > 0 && seconds <= INT32_MAX)
         out->pause_ns = (int64_t)seconds * 1000000000;
-    if (strcmp(transfer->code, "QuotaExceeded") == 0) {
-        finish(out, -EDQUOT, NULL);
+    if (s3_error_space(transfer->code) < 0) {
+        finish(out, s3_error_space(transfer->code), NULL);
         return;
     }
     switch (transfer->headers.status) {

@@ -321,6 +321,26 @@ static void read_error_response(struct answer *answer, struct s3_error *out)
         xml_fail(xml, "error in XML has no code");
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+    size_t len = strlen(text);
+    size_t end_len = strlen(end);
+
+    return len >= end_len && strcmp(text + len - end_len, end) == 0;
+}
+
+/* QuotaExceeded: Ceph; XMinioAdminBucketQuotaExceeded and XMinioStorageFull:
+   MinIO; servers that are like MinIO have other prefixes. */
+int s3_error_space(const char *code)
+{
+    if (ends_with(code, "QuotaExceeded"))
+        return -EDQUOT;
+    return ends_with(code, "StorageFull") ||
+                   strcmp(code, "InsufficientStorage") == 0
+               ? -ENOSPC
+               : 0;
+}
+
 int s3_error_parse(const char *text, size_t len, struct s3_error *out,
                    struct fault *fault)
 {

@@ -62,6 +62,11 @@ struct s3_error {
     char region[64];   /* where the bucket is; "": not told */
 };
 
+/* Does the code say that there is no space?  Servers have different codes for
+   that, with different statuses.  Returns -EDQUOT if a quota is used up,
+   -ENOSPC if the server is full, or 0. */
+int s3_error_space(const char *code);
+
 /* Parse Error, or ErrorResponse with an Error inside. */
 int s3_error_parse(const char *text, size_t len, struct s3_error *out,
                    struct fault *fault);

@@ -320,6 +320,8 @@ static int parse_complete(const uint8_t *bytes, size_t len,
         return r == -EBADMSG ? -EIO : r;
     if (strcmp(complete.error.code, "PreconditionFailed") == 0)
         return -ESTALE;
+    if (s3_error_space(complete.error.code) < 0)
+        return s3_error_space(complete.error.code);
     if (complete.error.code[0] != '\0')
         return -EIO;
     snprintf(found->etag, sizeof(found->etag), "%s", complete.etag);

@@ -278,6 +278,13 @@ def an_upload_is_aborted():
             said = create(s3.url + 'f', *MIB, content=LARGE, status=1)
             check('quota' in said, said)
             check(not s3.bucket.uploads, 'the parts stay')
+        s3.forget(lambda request, _number: Plan(
+            status=200, body=error('XMinioStorageFull'))
+            if request.method == 'POST' and 'uploadId=' in request.query
+            else None)
+        said = create(s3.url + 'f', *MIB, content=LARGE, status=1)
+        check('No space left' in said, said)
+        check(not s3.bucket.uploads, 'the parts stay')
         check(not os.path.exists('f'), 'is there')
 
 

@@ -168,9 +168,13 @@ def a_server_that_is_busy_is_asked_again():
 
 def a_server_that_is_full_says_so():
     with bucket() as (s3, url):
-        for status, code, said in ((507, 'Full', 'No space left'),
-                                   (403, 'QuotaExceeded', 'quota exceeded'),
-                                   (403, 'AccessDenied', 'Permission denied')):
+        for status, code, said in (
+                (507, 'Full', 'No space left'),
+                (507, 'XMinioStorageFull', 'No space left'),
+                (400, 'XMinioAdminBucketQuotaExceeded', 'quota exceeded'),
+                (413, 'QuotaExceeded', 'quota exceeded'),
+                (403, 'QuotaExceeded', 'quota exceeded'),
+                (403, 'AccessDenied', 'Permission denied')):
             s3.forget(lambda request, _number, reply=(status, code): Plan(
                 status=reply[0], body=error(reply[1]))
                 if request.method == 'PUT' and 'probe' not in request.path
