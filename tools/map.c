@@ -156,23 +156,27 @@ static struct spot spot_of(const struct frame_info *info, uint64_t base,
 /* Index entries and sizes of chunks that are read together. */
 struct batch {
     uint64_t base;
-    bool lost[FRAME_SOURCE_BATCH]; /* the entry can't be read */
     struct frame_entry entries[FRAME_SOURCE_BATCH];
+    int errors[FRAME_SOURCE_BATCH]; /* of entries that cannot be read */
     struct frame_sizes sizes[FRAME_SOURCE_BATCH];
 };
 
 static int read_batch(struct frame *frame, uint64_t first, size_t n,
                       struct batch *batch, struct fault *fault)
 {
-    for (size_t i = 0; i < n; i++) {
-        int r = frame_get_entry(frame, first + i, &batch->entries[i], fault);
+    const struct frame_entries which = {
+        .first = first,
+        .n = n,
+        .entries = batch->entries,
+        .errors = batch->errors,
+    };
+    int r = frame_get_entries(frame, &which, fault);
 
-        if (r < 0 && r != -EBADMSG && r != -ENOTSUP)
-            return r;
-        batch->lost[i] = r < 0;
-        if (r < 0)
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < n; i++)
+        if (batch->errors[i] < 0)
             batch->entries[i].special = true;
-    }
     memset(batch->sizes, 0, sizeof(batch->sizes));
     return frame_source_sizes_of(frame, batch->entries, n, batch->sizes, fault);
 }
@@ -194,7 +198,7 @@ static int add_chunks(struct map *map, struct frame *frame, struct batch *batch,
             struct spot spot = spot_of(info, batch->base, &batch->entries[i],
                                        &batch->sizes[i]);
 
-            if (batch->lost[i])
+            if (batch->errors[i] < 0)
                 spot.kind = MAP_DAMAGED;
             add_chunk(map, first + i, &spot);
         }

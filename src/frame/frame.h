@@ -250,6 +250,24 @@ struct frame_entry {
 int frame_get_entry(struct frame *frame, uint64_t chunk_no,
                     struct frame_entry *out, struct fault *fault);
 
+/* Index entries of chunks in a row. */
+struct frame_entries {
+    uint64_t first;
+    size_t n;
+    struct frame_entry *entries; /* receives them */
+    int *errors; /* receives 0 for each, or -EBADMSG or -ENOTSUP if the entry
+                    cannot be read; it is then left alone */
+};
+
+/*
+ * Look up several chunks in the index, which exist.  This finds out only once
+ * that no other program has changed the frame meanwhile.
+ *
+ * Returns 0, -ERANGE, or an error of the store.
+ */
+int frame_get_entries(struct frame *frame, const struct frame_entries *which,
+                      struct fault *fault);
+
 /* Sums of a frame, which framefs stores with what it writes. */
 struct frame_sums_count {
     bool in_force;    /* chunks that have sums must match them */

@@ -131,6 +131,45 @@ int frame_get_entry(struct frame *frame, uint64_t chunk_no,
     return frame_check_kept(frame, r, fault);
 }
 
+/* Look up chunks whose entries are read at once.  If that fails, read each by
+   itself, because an error of the index may concern only some of them. */
+static int get_some(struct frame *frame, const struct frame_entries *which,
+                    size_t from, size_t n, struct fault *fault)
+{
+    uint64_t first = which->first + from;
+    int64_t raw[ENTRY_BATCH];
+    bool whole = read_raw(frame, first, n, raw, fault) == 0;
+
+    for (size_t i = 0; i < n; i++) {
+        int r = whole ? frame_parse_entry(frame, first + i, raw[i],
+                                          &which->entries[from + i], fault)
+                      : frame_get_entry_unchecked(
+                            frame, first + i, &which->entries[from + i], fault);
+
+        if (r < 0 && r != -EBADMSG && r != -ENOTSUP)
+            return r;
+        which->errors[from + i] = r;
+    }
+    return 0;
+}
+
+int frame_get_entries(struct frame *frame, const struct frame_entries *which,
+                      struct fault *fault)
+{
+    int r = 0;
+
+    if (which->first > frame->info.nchunks ||
+        which->n > frame->info.nchunks - which->first)
+        return fault_set(fault, -ERANGE, 0, NULL);
+    for (size_t i = 0; i < which->n && r == 0; i += ENTRY_BATCH) {
+        size_t rest = which->n - i;
+
+        r = get_some(frame, which, i, rest < ENTRY_BATCH ? rest : ENTRY_BATCH,
+                     fault);
+    }
+    return frame_check_kept(frame, r, fault);
+}
+
 uint64_t frame_place_no(const struct frame *frame,
                         const struct frame_entry *entry)
 {

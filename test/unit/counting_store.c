@@ -20,7 +20,10 @@ struct counting_object {
 
 static int counting_stat(struct store_object *object, struct store_stat *out)
 {
-    return store_object_stat(((struct counting_object *)object)->inner, out);
+    struct counting_object *counting = (struct counting_object *)object;
+
+    counting->reads->nstats++;
+    return store_object_stat(counting->inner, out);
 }
 
 static int counting_read(struct store_object *object,

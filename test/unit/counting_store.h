@@ -11,6 +11,7 @@ struct reads {
     size_t ncalls;
     size_t nranges;
     size_t nbytes;
+    size_t nstats; /* how often the state of the object was asked for */
 };
 
 /*

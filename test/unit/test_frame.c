@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "counting_store.h"
 #include "frame/frame.h"
 #include "frame_build.h"
 #include "frame_examples.h"
@@ -61,6 +62,70 @@ START_TEST(entries_say_where_chunks_are_or_what_they_stand_for)
     ck_assert_uint_eq(entry.place, 0xa8);
     ck_assert_int_eq(frame_get_entry(frame, 5, &entry, &fault), -ERANGE);
     frame_close(frame);
+}
+END_TEST
+
+enum {
+    NMANY = 3000,      /* entries, more than are read at a time */
+    BLOCKSIZE = 8 * 50 /* of their index */
+};
+
+/* Build a frame with that many chunks, the last but one of which lies outside
+   the frame.  Block 2 of the index is damaged. */
+static struct build *build_many(void)
+{
+    static int64_t entries[NMANY];
+    struct build *chunk = build_new();
+    struct build *index = build_new();
+    struct build *whole;
+
+    entries[1] = (int64_t)((uint64_t)0x82 << 56);
+    entries[NMANY - 2] = 1 << 20;
+    build_copy(chunk, 4, items, 8);
+    build_blocks(index, 8, entries, sizeof(entries), BLOCKSIZE, 0);
+    /* The blocks lie in the index from the last to the first, each behind the
+       length of its stream. */
+    index->bytes[index->len - 3 * (BLOCKSIZE + 4) + 3] = 0x7f;
+    whole = build_frame(&(struct build_frame){ .chunks = chunk,
+                                               .index = index,
+                                               .nbytes = 8 * NMANY,
+                                               .chunksize = 8,
+                                               .typesize = 4 });
+    free(index);
+    free(chunk);
+    return whole;
+}
+
+START_TEST(entries_in_a_row_are_checked_once)
+{
+    static struct frame_entry entries[NMANY];
+    static int errors[NMANY];
+    struct frame_entries which = { 0, NMANY, entries, errors };
+    struct build *build = build_many();
+    struct fault fault = FAULT_NONE;
+    struct reads reads = { 0 };
+    struct frame *frame;
+    struct store *store;
+    size_t nstats;
+
+    ck_assert_int_eq(
+        counting_store_open(build->bytes, build->len, &reads, &store), 0);
+    ck_assert_int_eq(frame_open(store, 0, &frame, &fault), 0);
+    nstats = reads.nstats;
+    ck_assert_int_eq(frame_get_entries(frame, &which, &fault), 0);
+    ck_assert_uint_le(reads.nstats - nstats, 4);
+    for (size_t i = 0; i < NMANY; i++) {
+        bool bad = i == NMANY - 2 || (i >= 100 && i < 150);
+
+        ck_assert_int_eq(errors[i], bad ? -EBADMSG : 0);
+        ck_assert(bad || entries[i].special == (i == 1));
+    }
+    ck_assert_int_eq(entries[1].kind, CHUNK_NANS);
+    which.first = 1;
+    ck_assert_int_eq(frame_get_entries(frame, &which, &fault), -ERANGE);
+    frame_close(frame);
+    store_close(store);
+    free(build);
 }
 END_TEST
 
@@ -358,6 +423,7 @@ int main(void)
     const TTest *const tests[] = {
         the_worked_example_is_read,
         entries_say_where_chunks_are_or_what_they_stand_for,
+        entries_in_a_row_are_checked_once,
         every_byte_is_located_in_its_chunk,
         an_empty_frame_has_nothing_to_read,
         a_frame_may_lie_inside_a_larger_file,
