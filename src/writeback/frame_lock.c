@@ -17,8 +17,6 @@ static int try_reopen(struct file *file, bool to_change, struct fault *fault)
     /* Much of what the file knows may still be true. */
     int r = merge_is_possible(file) ? merge_newest(file, fault) : 1;
 
-    if (r > 0 && !file->frame_lock->lock_file && file->constant.array)
-        r = -ESTALE; /* its shape may be another one */
     if (r > 0)
         r = recover_reopen(file, to_change, fault);
     if (r == 0 && frame_get_stat(file->states.newest->frame)->removed)

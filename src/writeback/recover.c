@@ -3,9 +3,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "array/array.h"
 #include "writeback/encode.h"
 #include "writeback/file_writeback.h"
+#include "writeback/frame_lock.h"
 
 /* Drop everything that is known of the chunks. */
 static void forget_chunks(struct file *file)
@@ -59,6 +62,39 @@ static bool are_alike(struct frame *a, struct frame *b)
            was->vlblocks == is->vlblocks;
 }
 
+static bool is_same_array(const struct array *a, const struct array *b)
+{
+    for (unsigned i = 0; i < a->shape.ndim; i++)
+        if (i >= b->shape.ndim || a->shape.items[i] != b->shape.items[i] ||
+            a->shape.chunk[i] != b->shape.chunk[i] ||
+            a->shape.block[i] != b->shape.block[i])
+            return false;
+    return a->shape.ndim == b->shape.ndim &&
+           a->layout.itemsize == b->layout.itemsize &&
+           strcmp(a->dtype ? a->dtype : "", b->dtype ? b->dtype : "") == 0;
+}
+
+/* If a file shows an array, is that of the frame the same?  The lock file tells
+   of changes by itself. */
+static int check_array(const struct file *file, struct frame *frame,
+                       struct fault *fault)
+{
+    struct array *array = NULL;
+    bool same;
+    int r;
+
+    if (!file->constant.array || file->frame_lock->lock_file)
+        return 0;
+    r = array_read(frame, &array, fault);
+    if (r < 0 && r != -EBADMSG && r != -E2BIG)
+        return r;
+    same = r == 0 && array && is_same_array(file->constant.array, array);
+    array_free(array);
+    return same ? 0
+                : fault_set(fault, -ESTALE, 0,
+                            "another program has changed the array");
+}
+
 int recover_reopen(struct file *file, bool to_change, struct fault *fault)
 {
     struct file_state *state;
@@ -83,7 +119,9 @@ int recover_reopen(struct file *file, bool to_change, struct fault *fault)
     if (!are_alike(file->states.newest->frame, state->frame))
         r = fault_set(fault, -ESTALE, 0,
                       "another program has made the frame anew");
-    else if (to_change)
+    else
+        r = check_array(file, state->frame, fault);
+    if (r == 0 && to_change)
         r = frame_writer_open(state->frame, &writer, fault);
     if (r < 0) {
         frame_close(state->frame);

@@ -22,7 +22,8 @@
  *             lock; else changes begin again later
  *
  * Returns 0 or an error, after which it can be tried again.  The error is
- * -ESTALE if chunks of the stored frame have another size or kind.
+ * -ESTALE if chunks of the stored frame have another size or kind, or if the
+ * array that the file shows has another shape.
  */
 int recover_reopen(struct file *file, bool to_change, struct fault *fault);
 

@@ -14,6 +14,7 @@ import errno
 import json
 import os
 import random
+import struct
 import subprocess
 import threading
 import time
@@ -259,6 +260,42 @@ def a_first_write_goes_on_from_a_commit_that_comes_meanwhile():
     check(place > 12, 'only %d places' % place)
 
 
+def npy(shape, items):
+    """An array of 4-byte integers, as NumPy saves it."""
+    head = ("{'descr': '<i4', 'fortran_order': False, 'shape': %s, }" %
+            (shape,)).encode().ljust(117) + b'\n'
+    return (b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head)) + head +
+            struct.pack('<%di' % len(items), *items))
+
+
+def an_array_goes_on_from_commits_of_other_hosts():
+    """As long as its shape is the same."""
+    os.mkdir('top')
+    write('a.npy', npy((40, 50), range(2000)))
+    write('b.npy', npy((30, 50), range(1500)))
+    content = read('a.npy')[128:]
+    new = b'new!' * 500
+    create = ['create', '--force', '--layout', 'sparse', '--chunks', '10,50']
+    b2frame(*create, 'a.npy', 'top/f')
+    write('chunk', new)
+    with S3('top') as server, mounted(server=server) as (_, mount):
+        with opened(mount / 'f', os.O_RDWR) as fd:
+            check(os.pread(fd, 9000, 0) == content, 'content')
+            b2frame('update', server.url + 'f', '2', 'chunk')
+            content = patched(content, 4000, new)
+            put(fd, b'mine', 0)
+            os.fsync(fd)
+            content = patched(content, 0, b'mine')
+            wait_for(lambda: read(mount / 'f') == content, 'the new state')
+        fd = os.open(mount / 'f', os.O_RDWR)
+        b2frame(*create, 'b.npy', server.url + 'f')
+        check(errno.ESTALE in (error_of(os.pwrite, fd, b'none', 0),
+                               error_of(os.fsync, fd)), 'is written')
+        error_of(os.close, fd)
+        wait_for(lambda: read(mount / 'f') == read('b.npy')[128:], 'the shape')
+    check_frame(read('b.npy')[128:])
+
+
 def commits_are_merged_though_memory_is_short():
     """Writers wait for memory, and so for commits that have to be merged."""
     rounds = 3
@@ -502,6 +539,7 @@ main(an_overwrite_costs_two_puts,
      what_is_written_shows_on_other_hosts,
      commits_to_other_chunks_are_merged,
      a_first_write_goes_on_from_a_commit_that_comes_meanwhile,
+     an_array_goes_on_from_commits_of_other_hosts,
      commits_are_merged_though_memory_is_short,
      of_two_commits_to_a_chunk_one_wins,
      after_a_conflict_a_program_keeps_what_it_wrote,
