@@ -34,6 +34,8 @@ enum {
 
 enum {
     LEAST_NICE = 19,
+    NOTES_MAX = 16, /* that are kept for JSON: metalayers that a header may
+                       have */
 };
 
 struct verify {
@@ -45,7 +47,9 @@ struct verify {
     const char *path;                       /* of the frame that is verified */
     char name[TEXT_ESCAPED_SIZE(PATH_MAX)]; /* `path`, escaped for output */
     uint64_t nfaults;                       /* number found in the frame */
-    uint64_t nbytes;                        /* decoded size of the frame */
+    struct fault notes[NOTES_MAX];          /* facts that are no faults */
+    size_t nnotes;
+    uint64_t nbytes; /* decoded size of the frame */
     struct progress progress;
     struct resume resume;
 };
@@ -87,10 +91,24 @@ static void print_fault_json(const struct fault *fault, int error)
                                json_object_new_uint64(fault->off));
     if (fault->id >= 0)
         json_object_object_add(object, "id", json_object_new_int(fault->id));
-    json_object_object_add(object, "kind",
-                           json_object_new_string(fault_kind(error)));
+    if (error < 0)
+        json_object_object_add(object, "kind",
+                               json_object_new_string(fault_kind(error)));
     json_object_object_add(object, "reason", json_object_new_string(reason));
     print_json(object);
+}
+
+/* Print a fact that is no fault, or keep it to be printed behind the faults. */
+static void print_note(struct verify *verify, const struct fault *fault)
+{
+    char text[256];
+
+    if (verify->nnotes < NOTES_MAX)
+        verify->notes[verify->nnotes++] = *fault;
+    if (verify->json || verify->quiet)
+        return;
+    fault_format(fault, 0, text, sizeof(text));
+    printf("%s: note: %s\n", verify->name, text);
 }
 
 static void print_fault(void *context, int error, const struct fault *fault)
@@ -98,6 +116,10 @@ static void print_fault(void *context, int error, const struct fault *fault)
     struct verify *verify = context;
     char text[256];
 
+    if (error == 0) {
+        print_note(verify, fault);
+        return;
+    }
     progress_clear(&verify->progress);
     if (verify->json) {
         printf("%s\n    ", verify->nfaults > 0 ? "," : "");
@@ -184,6 +206,7 @@ static bool verify_path(struct verify *verify, const char *path)
     verify->path = path;
     text_escape(path, TEXT_PLAIN_PRINTABLE, verify->name, sizeof(verify->name));
     verify->nfaults = 0;
+    verify->nnotes = 0;
     verify->counts = (struct verify_counts){ 0 };
     r = source_open(path, verify->frame_offset, 0, &store, &fault);
     if (r < 0)
@@ -204,6 +227,12 @@ static bool verify_path_json(struct verify *verify, const char *path)
     path_json_print(path);
     printf(", \"faults\": [");
     good = verify_path(verify, path);
+    printf("], \"notes\": [");
+    for (size_t i = 0; i < verify->nnotes; i++) {
+        if (i > 0)
+            printf(", ");
+        print_fault_json(&verify->notes[i], 0);
+    }
     printf("], \"blocks\": %" PRIu64 ", \"summed\": %" PRIu64
            ", \"right\": %" PRIu64 ", \"ok\": %s}",
            verify->counts.nblocks, verify->counts.nsummed,

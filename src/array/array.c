@@ -100,7 +100,7 @@ static int read_layer(struct frame *frame, const struct metalayer *layer,
                       bool caterva, struct array **out, struct fault *fault)
 {
     uint8_t *bytes;
-    ssize_t len = metalayer_read(frame, layer, ARRAY_LAYER_MAX, &bytes, fault);
+    ssize_t len = array_meta_read(frame, layer, &bytes, fault);
     int r;
 
     if (len < 0)
@@ -144,7 +144,7 @@ ssize_t array_read_content(struct frame *frame, const char **name,
     if (len < 0)
         return len;
     layer = array_meta_find(&list, &caterva);
-    len = layer ? metalayer_read(frame, layer, ARRAY_LAYER_MAX, content, fault)
+    len = layer ? array_meta_read(frame, layer, content, fault)
                 : fault_set(fault, -ENODATA, 0, NULL);
     metalayer_list_free(&list);
     if (len >= 0)

@@ -118,20 +118,40 @@ void chunk_sums_move(const struct chunk *chunk, const uint8_t *head,
                sum(head, chunk_sums_head_len(chunk), place));
 }
 
-void chunk_sums_make(const struct chunk *chunk, const uint8_t *bytes,
-                     uint64_t place, uint8_t *record)
+uint32_t chunk_sums_begin(const struct chunk *chunk, uint8_t *record)
 {
     uint32_t n = nsums(&chunk->header);
 
     memcpy(record, CHUNK_SUMS_MAGIC, CHUNK_SUMS_MAGIC_LEN);
     store_le32(record + CHUNK_SUMS_COUNT_OFF, n);
+    return n;
+}
+
+void chunk_sums_set_block(uint8_t *record, uint32_t block, const uint8_t *bytes,
+                          size_t len)
+{
+    store_le64(record + CHUNK_SUMS_BLOCKS_OFF + CHUNK_SUM_LEN * (size_t)block,
+               sum(bytes, len, 0));
+}
+
+uint32_t chunk_sums_tag(const uint8_t *record, size_t len)
+{
+    uint32_t tag = (uint32_t)XXH3_64bits(record, len);
+
+    return tag > 0 ? tag : 1;
+}
+
+void chunk_sums_make(const struct chunk *chunk, const uint8_t *bytes,
+                     uint64_t place, uint8_t *record)
+{
+    uint32_t n = chunk_sums_begin(chunk, record);
+
     for (uint32_t i = 0; i < n; i++) {
         uint32_t off;
         uint32_t len;
 
         chunk_block_extent(chunk, i, &off, &len);
-        store_le64(record + CHUNK_SUMS_BLOCKS_OFF + CHUNK_SUM_LEN * (size_t)i,
-                   sum(bytes + off, len, 0));
+        chunk_sums_set_block(record, i, bytes + off, len);
     }
     chunk_sums_move(chunk, bytes, place, record);
 }

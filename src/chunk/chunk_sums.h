@@ -66,6 +66,16 @@ uint32_t chunk_sums_head_len(const struct chunk *chunk);
 void chunk_sums_make(const struct chunk *chunk, const uint8_t *bytes,
                      uint64_t place, uint8_t *record);
 
+/* Make a record block by block: write its start, and return the number of
+   blocks of which it has sums; then set each of these, and at last call
+   chunk_sums_move(). */
+uint32_t chunk_sums_begin(const struct chunk *chunk, uint8_t *record);
+void chunk_sums_set_block(uint8_t *record, uint32_t block, const uint8_t *bytes,
+                          size_t len);
+
+/* Return the tag of a chunk: 32 bits of the sum of its record.  Never 0. */
+uint32_t chunk_sums_tag(const uint8_t *record, size_t len);
+
 /* Make a record valid for another place, without looking at blocks. */
 void chunk_sums_move(const struct chunk *chunk, const uint8_t *head,
                      uint64_t place, uint8_t *record);

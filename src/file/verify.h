@@ -12,7 +12,8 @@
    thread. */
 struct verify_listener {
     /* Report a fault.  Faults come in the order of the chunks, after the faults
-       in the frame's structure. */
+       in the frame's structure.  With the error 0, it is no fault, but a fact
+       to note, see frame_check(). */
     void (*fault)(void *context, int error, const struct fault *fault);
 
     /* Report that threads have begun, or skipped, `done` of all chunks. */

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/msgpack.h"
+#include "frame/array_sum.h"
+#include "frame/frame_private.h"
 
 /* State of parsing a metalayer. */
 struct parser {
@@ -159,6 +161,36 @@ const struct metalayer *array_meta_find(const struct metalayer_list *list,
     return metalayer_find(list, METALAYER_FIXED, ARRAY_LAYER_CATERVA);
 }
 
+int array_meta_check(const struct frame *frame, const struct metalayer *layer,
+                     const uint8_t *content, struct fault *fault)
+{
+    const struct frame_sums *sums = frame->unchecked ? NULL : frame->sums;
+
+    if (!sums || sums->array == 0 ||
+        array_sum(content, layer->len) == sums->array)
+        return 0;
+    return frame_fault(frame, -EBADMSG, layer->off,
+                       "the shape of the array does not match its sum", fault);
+}
+
+ssize_t array_meta_read(struct frame *frame, const struct metalayer *layer,
+                        uint8_t **content, struct fault *fault)
+{
+    uint8_t *bytes;
+    ssize_t len = metalayer_read(frame, layer, ARRAY_LAYER_MAX, &bytes, fault);
+    int r;
+
+    if (len < 0)
+        return len;
+    r = array_meta_check(frame, layer, bytes, fault);
+    if (r < 0) {
+        free(bytes);
+        return r;
+    }
+    *content = bytes;
+    return len;
+}
+
 /* Read and parse the metalayer; `out` stays zero if the frame is no array. */
 static int read_meta(struct frame *frame, const struct metalayer_list *list,
                      struct array_meta *out, struct fault *fault)
@@ -171,7 +203,7 @@ static int read_meta(struct frame *frame, const struct metalayer_list *list,
 
     if (!layer)
         return 0;
-    len = metalayer_read(frame, layer, ARRAY_LAYER_MAX, &content, fault);
+    len = array_meta_read(frame, layer, &content, fault);
     if (len < 0)
         return (int)len;
     r = array_meta_parse(content, (size_t)len, out, fault);

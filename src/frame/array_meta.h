@@ -49,6 +49,21 @@ int array_meta_parse(const uint8_t *content, size_t len, struct array_meta *out,
 const struct metalayer *array_meta_find(const struct metalayer_list *list,
                                         bool *caterva);
 
+/* Check what the content of that metalayer says of the places of items against
+   its sum, if there is one.  Returns 0 or -EBADMSG. */
+int array_meta_check(const struct frame *frame, const struct metalayer *layer,
+                     const uint8_t *content, struct fault *fault);
+
+/*
+ * Read the content of that metalayer.
+ *
+ *  content  receives bytes that the caller frees
+ *
+ * Returns their number, or an error of metalayer_read() or array_meta_check().
+ */
+ssize_t array_meta_read(struct frame *frame, const struct metalayer *layer,
+                        uint8_t **content, struct fault *fault);
+
 /*
  * Read the shape of the blocks of an array, which some codecs and filters use.
  *

@@ -234,6 +234,7 @@ void frame_close(struct frame *frame)
     if (frame->keys)
         frame_keys_fini(frame->keys);
     free(frame->keys);
+    free(frame->tags);
     frame_sums_free(frame->sums);
     watch_free(frame->watch);
     store_object_close(frame->object);

@@ -376,7 +376,9 @@ int frame_chunk_read(struct frame *frame, uint64_t chunk_no, uint8_t *dst,
  * sizes add up.  This skips a chunk that is damaged or missing by itself,
  * because frame_chunk_open() finds it.
  *
- *  report  called for each fault found
+ *  report  called for each fault found; with the error 0 for a metalayer of the
+ *          header that is not as framefs has written it, but may be as another
+ *          program has
  *
  * Contents of metalayers above 64 MiB are not decoded.  After two million
  * stored chunks, this does not compare the rest; a frame with that many takes

@@ -2,8 +2,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "frame/frame_layer_sums.h"
 #include "frame/frame_private.h"
 #include "frame/frame_source.h"
+#include "frame/frame_tags.h"
 #include "frame/metalayer.h"
 
 enum {
@@ -42,6 +44,22 @@ static int report(const struct check *check, int error,
     return 0;
 }
 
+/* Note a metalayer of the header that does not match its sum.  Other programs
+   overwrite these, and leave the sums as they are. */
+static void note_change(const struct check *check,
+                        const struct metalayer *layer, const uint8_t *content)
+{
+    struct fault fault;
+
+    if (layer->kind != METALAYER_FIXED ||
+        frame_layer_is_summed(check->frame, layer, content))
+        return;
+    frame_fault(check->frame, 0, layer->off,
+                "a metalayer of the header is not as framefs has written it",
+                &fault);
+    check->report(check->context, 0, &fault);
+}
+
 static int check_metalayer(const struct check *check,
                            const struct metalayer *layer)
 {
@@ -50,6 +68,8 @@ static int check_metalayer(const struct check *check,
     ssize_t len = metalayer_read(check->frame, layer, CHECK_CONTENT_MAX,
                                  &content, &fault);
 
+    if (len >= 0)
+        note_change(check, layer, content);
     free(content);
     return len < 0 && len != -E2BIG ? report(check, (int)len, &fault) : 0;
 }
@@ -245,6 +265,21 @@ static int check_guard(const struct check *check)
     return report(check, r, &fault);
 }
 
+/* Report damaged tags, because nobody can tell old chunks by them. */
+static int check_tags(const struct check *check)
+{
+    const struct frame_tags *tags;
+    struct fault fault = FAULT_NONE;
+    int r = frame_get_tags(check->frame, &tags, &fault);
+
+    if (r < 0 || !tags || !tags->damaged)
+        return r;
+    r = frame_fault(check->frame, -EBADMSG, check->frame->tags_off,
+                    "the tags of chunks are damaged, and the index is not",
+                    &fault);
+    return report(check, r, &fault);
+}
+
 int frame_check(struct frame *frame,
                 void (*report_fault)(void *context, int error,
                                      const struct fault *fault),
@@ -257,6 +292,8 @@ int frame_check(struct frame *frame,
     };
     int r = check_guard(&check);
 
+    if (r == 0)
+        r = check_tags(&check);
     if (r == 0)
         r = check_metalayers(&check);
     if (r == 0)

@@ -8,6 +8,7 @@
 #include "frame/array_meta.h"
 #include "frame/frame_chunk_private.h"
 #include "frame/frame_pattern.h"
+#include "frame/frame_tags.h"
 
 /* Number of bytes that are read to open a chunk; they usually suffice. */
 enum {
@@ -165,11 +166,50 @@ static int read_record(const struct opening *opening,
     return r < 0 ? blocks_read_error(r, place->off, fault) : 0;
 }
 
-/* Read the sums, and compare the head of the chunk with them. */
+/* Is it the chunk that the index means, and not an older one that was put back
+   in its place?  `tag` is 0 if that is unknown. */
+static bool is_newest(const struct opening *opening,
+                      const struct open_chunk *chunk, uint32_t tag)
+{
+    return tag == 0 ||
+           chunk_sums_tag(chunk->sums, chunk_sums_len(&opening->header)) == tag;
+}
+
+/* The record does not belong to the chunk that is wanted.  If only the record
+   is damaged, make it again. */
+static int remake_record(const struct opening *opening,
+                         struct open_chunk *chunk, uint32_t tag,
+                         struct fault *fault)
+{
+    const struct tagged_chunk tagged = {
+        .chunk = chunk->chunk,
+        .object = opening->source.object,
+        .off = opening->source.off,
+        .head = opening->head,
+        .place = frame_place_no(opening->frame, &chunk->pub.entry),
+        .tag = tag,
+    };
+    bool right = chunk_sums_check_head(chunk->chunk, opening->head,
+                                       tagged.place, chunk->sums);
+    int r = tag > 0 ? frame_tags_remake_record(&tagged, chunk->sums) : 0;
+
+    if (r < 0)
+        return blocks_read_error(r, 0, fault);
+    if (r == 0)
+        fault_set_mismatch(fault, 0, -1);
+    if (r == 0 && right)
+        fault->what = "an older chunk is in the place of this one";
+    return r > 0 ? 0 : -EBADMSG;
+}
+
+/* Read the sums, and compare the head of the chunk with them, and them with the
+   tag of the chunk. */
 static int open_sums(const struct opening *opening, struct open_chunk *chunk,
                      struct fault *fault)
 {
+    struct frame *frame = opening->frame;
     struct chunk_sums_place place;
+    uint32_t tag = 0;
     int r;
 
     if (!opening->summed)
@@ -183,11 +223,13 @@ static int open_sums(const struct opening *opening, struct open_chunk *chunk,
         return fault_set(fault, -ENOMEM, 0, NULL);
     chunk->pub.footprint += place.len;
     r = read_record(opening, &place, chunk->sums, fault);
-    if (r == 0 &&
-        !chunk_sums_check_head(
-            chunk->chunk, opening->head,
-            frame_place_no(opening->frame, &chunk->pub.entry), chunk->sums))
-        r = fault_set_mismatch(fault, 0, -1);
+    if (r == 0)
+        r = frame_get_tag(frame, chunk->pub.span.chunk_no, &tag, fault);
+    if (r == 0 && (!is_newest(opening, chunk, tag) ||
+                   !chunk_sums_check_head(
+                       chunk->chunk, opening->head,
+                       frame_place_no(frame, &chunk->pub.entry), chunk->sums)))
+        r = remake_record(opening, chunk, tag, fault);
     return r;
 }
 

@@ -132,19 +132,31 @@ enum {
 };
 #define FRAME_STAMP_MAGIC "framefs\001"
 
-/* The guard, which framefs writes between index and stamp, and the fingerprint.
-   Format: framefs-format(7), "Sums". */
+/* Tags of chunks and the guard, which framefs writes between index and stamp,
+   and the fingerprint.  Format: framefs-format(7), "Sums". */
 enum {
+    FRAME_TAG_LEN = 4,
+    FRAME_TAGS_MAX = 4096, /* a frame with more chunks has no tags */
     FRAME_GUARD_MAGIC_LEN = 8,
     FRAME_GUARD_COUNT_OFF = 8, /* number of runs */
     FRAME_GUARD_NGROUPS_OFF = 16,
-    FRAME_GUARD_RUNS_OFF = 24,
+    FRAME_GUARD_NVL_OFF = 24,    /* number of vlmetalayers */
+    FRAME_GUARD_NFIXED_OFF = 32, /* number of metalayers in the header */
+    FRAME_GUARD_TAGS_OFF = 40,   /* sum of the tags */
+    FRAME_GUARD_TRAILER_OFF = 48,
+    FRAME_GUARD_NAMES_OFF = 56,
+    FRAME_GUARD_ARRAY_OFF = 64,
+    FRAME_GUARD_RUNS_OFF = 72,
     FRAME_GUARD_RUN_LEN = 16,
     FRAME_GUARD_SIZES_LEN = 8, /* of the sum of sizes of a group of chunks */
     FRAME_GUARD_GROUP = 1024,  /* chunks */
+    FRAME_GUARD_LAYER_LEN = 8, /* of the sum of a metalayer */
     FRAME_GUARD_LEN_MAX = 16 << 20,
     FRAME_FINGERPRINT_NFIELDS = 6, /* of the header, 8 bytes each */
 };
-#define FRAME_GUARD_MAGIC "b2guard\001"
+#define FRAME_GUARD_MAGIC "b2guard\002"
+
+/* The guard of the first kind, right behind the index, is ignored. */
+#define FRAME_GUARD_MAGIC_1 "b2guard\001"
 
 #endif

@@ -25,6 +25,8 @@ struct frame {
     bool guard_damaged;      /* `sums` were made again, or the fingerprint has
                                 damaged bits that do not count */
     bool unchecked;          /* the sums of chunks do not matter */
+    uint64_t tags_off;       /* of the tags in the file, see frame_tags.h */
+    size_t ntags;            /* 0: there are none */
     struct index *index;     /* NULL if there are no chunks */
     struct frame_walk *walk; /* NULL if positions follow from the chunksize */
 
@@ -44,8 +46,10 @@ struct frame {
        threads may read the frame. */
     struct generation *_Atomic generation;
 
-    /* NULL until they are asked for; see frame_get_keys(). */
+    /* NULL until they are asked for; see frame_get_keys() and
+       frame_get_tags(). */
     struct frame_keys *_Atomic keys;
+    struct frame_tags *_Atomic tags;
 };
 
 /* Record a fault at an offset of the frame's file, or index file, and return

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 #include <xxhash.h>
 
 #include "base/bytes.h"
@@ -13,29 +14,63 @@ enum {
     FINGERPRINT_BITS_MAX = 8, /* that may differ */
 };
 
+static size_t layers_len(const struct frame_sums *sums)
+{
+    return (sums->nvl + sums->nfixed) * FRAME_GUARD_LAYER_LEN;
+}
+
 size_t frame_sums_guard_len(const struct frame_sums *sums)
 {
     return FRAME_GUARD_RUNS_OFF + sums->unsummed.n * FRAME_GUARD_RUN_LEN +
-           sums->ngroups * FRAME_GUARD_SIZES_LEN + sums->index_len;
+           sums->ngroups * FRAME_GUARD_SIZES_LEN + layers_len(sums) +
+           sums->index_len;
+}
+
+uint64_t frame_sums_of_bytes(const uint8_t *bytes, size_t len)
+{
+    return XXH3_64bits(bytes, len);
+}
+
+size_t frame_sums_ntags(uint64_t nchunks)
+{
+    return nchunks <= FRAME_TAGS_MAX ? (size_t)nchunks : 0;
+}
+
+void frame_sums_encode_start(const struct frame_sums *sums, uint8_t *guard)
+{
+    memcpy(guard, FRAME_GUARD_MAGIC, FRAME_GUARD_MAGIC_LEN);
+    store_le64(guard + FRAME_GUARD_COUNT_OFF, sums->unsummed.n);
+    store_le64(guard + FRAME_GUARD_NGROUPS_OFF, sums->ngroups);
+    store_le64(guard + FRAME_GUARD_NVL_OFF, sums->nvl);
+    store_le64(guard + FRAME_GUARD_NFIXED_OFF, sums->nfixed);
+    store_le64(guard + FRAME_GUARD_TAGS_OFF, sums->tags);
+    store_le64(guard + FRAME_GUARD_TRAILER_OFF, sums->trailer);
+    store_le64(guard + FRAME_GUARD_NAMES_OFF, sums->names);
+    store_le64(guard + FRAME_GUARD_ARRAY_OFF, sums->array);
+}
+
+/* Append bytes, of which there may be none.  Returns where they end. */
+static uint8_t *append(uint8_t *at, const uint8_t *bytes, size_t len)
+{
+    if (len > 0)
+        memcpy(at, bytes, len);
+    return at + len;
 }
 
 void frame_sums_encode(const struct frame_sums *sums, uint8_t *guard)
 {
     uint8_t *at = guard + FRAME_GUARD_RUNS_OFF;
 
-    memcpy(guard, FRAME_GUARD_MAGIC, FRAME_GUARD_MAGIC_LEN);
-    store_le64(guard + FRAME_GUARD_COUNT_OFF, sums->unsummed.n);
-    store_le64(guard + FRAME_GUARD_NGROUPS_OFF, sums->ngroups);
+    frame_sums_encode_start(sums, guard);
     for (size_t i = 0; i < sums->unsummed.n; i++, at += FRAME_GUARD_RUN_LEN) {
         const struct range *range = &sums->unsummed.list[i];
 
         store_le64(at, range->first);
         store_le64(at + sizeof(uint64_t), range->end - range->first);
     }
-    if (sums->ngroups > 0)
-        memcpy(at, sums->sizes, sums->ngroups * FRAME_GUARD_SIZES_LEN);
-    at += sums->ngroups * FRAME_GUARD_SIZES_LEN;
-    memcpy(at, sums->index, sums->index_len);
+    at = append(at, sums->sizes, sums->ngroups * FRAME_GUARD_SIZES_LEN);
+    at = append(at, sums->layers, layers_len(sums));
+    append(at, sums->index, sums->index_len);
 }
 
 uint64_t frame_sums_of_sizes(const uint32_t *nbytes, size_t n)
@@ -82,45 +117,75 @@ static uint8_t *copy(const uint8_t *bytes, size_t len)
     return to;
 }
 
-/* Read what follows the counts of a guard that is as long as these say. */
+/* Read what follows the start of a guard that is as long as the counts say. */
 static int parse_parts(struct frame_sums *sums, size_t nranges,
                        const uint8_t *at)
 {
     size_t sizes_len = sums->ngroups * FRAME_GUARD_SIZES_LEN;
     const uint8_t *sizes = at + nranges * FRAME_GUARD_RUN_LEN;
+    const uint8_t *layers = sizes + sizes_len;
 
     sums->sizes = copy(sizes, sizes_len);
-    sums->index = copy(sizes + sizes_len, sums->index_len);
-    if (!sums->sizes || !sums->index)
+    sums->layers = copy(layers, layers_len(sums));
+    sums->index = copy(layers + layers_len(sums), sums->index_len);
+    if (!sums->sizes || !sums->layers || !sums->index)
         return -ENOMEM;
     return parse_ranges(&sums->unsummed, nranges, at);
+}
+
+/* Read a count of parts, and take their length off the rest. */
+static bool parse_count(const uint8_t *at, size_t part_len, size_t *rest,
+                        size_t *count)
+{
+    uint64_t n = load_le64(at);
+
+    if (n > *rest / part_len)
+        return false;
+    *count = (size_t)n;
+    *rest -= *count * part_len;
+    return true;
+}
+
+/* Read the start of a guard.  Returns the number of ranges, or -EBADMSG. */
+static ssize_t parse_start(struct frame_sums *sums, const uint8_t *guard,
+                           size_t len)
+{
+    size_t rest = len - FRAME_GUARD_RUNS_OFF;
+    size_t nranges;
+
+    if (!parse_count(guard + FRAME_GUARD_COUNT_OFF, FRAME_GUARD_RUN_LEN, &rest,
+                     &nranges) ||
+        !parse_count(guard + FRAME_GUARD_NGROUPS_OFF, FRAME_GUARD_SIZES_LEN,
+                     &rest, &sums->ngroups) ||
+        !parse_count(guard + FRAME_GUARD_NVL_OFF, FRAME_GUARD_LAYER_LEN, &rest,
+                     &sums->nvl) ||
+        !parse_count(guard + FRAME_GUARD_NFIXED_OFF, FRAME_GUARD_LAYER_LEN,
+                     &rest, &sums->nfixed))
+        return -EBADMSG;
+    sums->index_len = rest;
+    sums->tags = load_le64(guard + FRAME_GUARD_TAGS_OFF);
+    sums->trailer = load_le64(guard + FRAME_GUARD_TRAILER_OFF);
+    sums->names = load_le64(guard + FRAME_GUARD_NAMES_OFF);
+    sums->array = load_le64(guard + FRAME_GUARD_ARRAY_OFF);
+    return (ssize_t)nranges;
 }
 
 int frame_sums_parse(const uint8_t *guard, size_t len, struct frame_sums **out)
 {
     struct frame_sums *sums;
-    uint64_t nranges;
-    uint64_t ngroups;
-    size_t rest;
+    ssize_t nranges;
     int r;
 
     if (len < FRAME_GUARD_RUNS_OFF ||
         memcmp(guard, FRAME_GUARD_MAGIC, FRAME_GUARD_MAGIC_LEN) != 0)
         return -EBADMSG;
-    rest = len - FRAME_GUARD_RUNS_OFF;
-    nranges = load_le64(guard + FRAME_GUARD_COUNT_OFF);
-    ngroups = load_le64(guard + FRAME_GUARD_NGROUPS_OFF);
-    if (nranges > rest / FRAME_GUARD_RUN_LEN)
-        return -EBADMSG;
-    rest -= (size_t)nranges * FRAME_GUARD_RUN_LEN;
-    if (ngroups > rest / FRAME_GUARD_SIZES_LEN)
-        return -EBADMSG;
     sums = calloc(1, sizeof(*sums));
     if (!sums)
         return -ENOMEM;
-    sums->ngroups = (size_t)ngroups;
-    sums->index_len = rest - (size_t)ngroups * FRAME_GUARD_SIZES_LEN;
-    r = parse_parts(sums, (size_t)nranges, guard + FRAME_GUARD_RUNS_OFF);
+    nranges = parse_start(sums, guard, len);
+    r = nranges < 0
+            ? (int)nranges
+            : parse_parts(sums, (size_t)nranges, guard + FRAME_GUARD_RUNS_OFF);
     if (r < 0)
         frame_sums_free(sums);
     else
@@ -158,6 +223,7 @@ void frame_sums_free(struct frame_sums *sums)
         return;
     ranges_fini(&sums->unsummed);
     free(sums->sizes);
+    free(sums->layers);
     free(sums->index);
     free(sums);
 }

@@ -9,6 +9,7 @@
 #include "base/msgpack.h"
 #include "base/size.h"
 #include "chunk/chunk_format.h"
+#include "frame/frame_layer_sums.h"
 #include "frame/frame_private.h"
 
 static const char *const prefixes[] = {
@@ -87,8 +88,10 @@ static void parse_entry(const struct section *section, struct msgpack *reader,
 static bool parse_map(const struct section *section, struct msgpack *reader,
                       unsigned count, struct metalayer *layers)
 {
-    for (unsigned i = 0; i < count && !reader->failed; i++)
+    for (unsigned i = 0; i < count && !reader->failed; i++) {
         parse_entry(section, reader, &layers[i]);
+        layers[i].no = (uint16_t)i;
+    }
     msgpack_expect(reader, MSGPACK_ARRAY16);
     return msgpack_u16(reader) == count && !reader->failed;
 }
@@ -230,9 +233,16 @@ int metalayer_list_fixed(struct frame *frame, struct metalayer_list *list,
         .max = FRAME_METALAYERS_MAX,
     };
 
+    size_t before = list->nlayers;
+    int r;
+
     if (frame->info.format == FRAME_FORMAT_A && off == frame->info.header_len)
         return 0;
-    return read_section(frame, &section, list, fault);
+    r = read_section(frame, &section, list, fault);
+    if (r == 0)
+        r = frame_check_names(frame, list->layers + before,
+                              list->nlayers - before, fault);
+    return r;
 }
 
 /* Format: history.md, 3. */
@@ -270,8 +280,8 @@ static int read_usermeta(struct frame *frame, uint64_t off, uint64_t end,
 }
 
 /* The third byte of the trailer tells its layout.  Format: history.md, 1. */
-int metalayer_list_trailer(struct frame *frame, struct metalayer_list *list,
-                           struct fault *fault)
+static int read_trailer(struct frame *frame, struct metalayer_list *list,
+                        struct fault *fault)
 {
     uint64_t start = frame->base + frame->info.frame_len - frame->trailer_len;
     struct section section = {
@@ -295,6 +305,18 @@ int metalayer_list_trailer(struct frame *frame, struct metalayer_list *list,
     if (marker == MSGPACK_BIN32)
         return read_usermeta(frame, section.off, section.end, list, fault);
     return read_section(frame, &section, list, fault);
+}
+
+int metalayer_list_trailer(struct frame *frame, struct metalayer_list *list,
+                           struct fault *fault)
+{
+    size_t before = list->nlayers;
+    int r = read_trailer(frame, list, fault);
+
+    if (r == 0)
+        r = frame_check_trailer(frame, list->layers + before,
+                                list->nlayers - before, fault);
+    return r;
 }
 
 int metalayer_list_read_fixed(struct frame *frame, struct metalayer_list *out,
@@ -430,6 +452,8 @@ static int decode_layer(struct frame *frame, const struct metalayer *layer,
         goto out;
     }
     r = frame_read_at(frame, layer->off, bytes, layer->len, fault);
+    if (r == 0)
+        r = frame_check_vl(frame, layer, bytes, fault);
     if (r < 0)
         goto out;
     n = chunk_decode(&(struct stored_chunk){ bytes, layer->len, NULL }, dst,

@@ -28,6 +28,7 @@ enum {
 struct metalayer {
     enum metalayer_kind kind;
     char name[METALAYER_NAME_MAX + 1]; /* opaque bytes without NUL */
+    uint16_t no;                       /* number in its kind */
     uint64_t off;                      /* of the content, in the file */
     uint32_t len;                      /* of the content as stored */
 };

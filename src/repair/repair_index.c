@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frame/frame_tags.h"
 #include "repair/repair_private.h"
 #include "writer/frame_writer.h"
 
@@ -54,7 +55,19 @@ static int read_entries(struct index *index, uint64_t first, size_t n,
                  : read_entries(index, first + n / 2, n - n / 2, raw + n / 2);
 }
 
-static int add_entry(struct repair *repair, int64_t raw)
+/* The tag of a chunk of a frame that can be opened; 0 if it is not known. */
+static uint32_t tag_of(const struct repair *repair, uint64_t chunk_no)
+{
+    struct fault ignored;
+    uint32_t tag = 0;
+
+    if (!repair->frame ||
+        frame_get_tag(repair->frame, chunk_no, &tag, &ignored) < 0)
+        return 0;
+    return tag;
+}
+
+static int add_entry(struct repair *repair, uint64_t chunk_no, int64_t raw)
 {
     struct repair_chunk chunk = { .state = REPAIR_STORED };
     struct frame_entry entry;
@@ -68,6 +81,7 @@ static int add_entry(struct repair *repair, int64_t raw)
         chunk.kind = (uint8_t)entry.kind;
     } else {
         chunk.place = entry.place;
+        chunk.tag = tag_of(repair, chunk_no);
     }
     return repair_list_add(&repair->chunks, &chunk);
 }
@@ -87,7 +101,7 @@ int repair_read_index(struct repair *repair, struct index *index,
 
         r = read_entries(index, first, n, raw);
         for (size_t i = 0; i < n && r == 0; i++)
-            r = add_entry(repair, raw[i]);
+            r = add_entry(repair, first + i, raw[i]);
     }
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }

@@ -2,13 +2,18 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/size.h"
+#include "frame/array_meta.h"
+#include "frame/frame_layer_sums.h"
 #include "repair/repair_private.h"
 #include "writer/frame_writer.h"
 
 enum {
     LAYER_MAX = 64 << 20, /* longest metalayer that is saved, in bytes */
+    SEARCH_MAX = 4096,    /* bytes of a metalayer in which a damaged bit is
+                          found; each bit takes a sum of all */
     CANDIDATES_MAX = 4,
 };
 
@@ -161,15 +166,66 @@ static int add_layer(struct repair *repair, struct layers *to,
     return r;
 }
 
+/* Find the one bit of a metalayer that is damaged, and restore it. */
+static bool restore_bit(const struct repair *repair,
+                        const struct metalayer *layer,
+                        struct repair_layer *saved)
+{
+    for (size_t bit = 0; bit < 8 * saved->len && saved->len <= SEARCH_MAX;
+         bit++) {
+        uint8_t mask = (uint8_t)(1u << bit % 8);
+
+        saved->content[bit / 8] ^= mask;
+        if (frame_layer_is_summed(&repair->view, layer, saved->content))
+            return true;
+        saved->content[bit / 8] ^= mask;
+    }
+    return false;
+}
+
+/* Does a metalayer make the frame an array? */
+static bool is_array(const struct repair *repair, const struct metalayer *layer)
+{
+    if (strcmp(layer->name, ARRAY_LAYER_B2ND) == 0)
+        return true;
+    return strcmp(layer->name, ARRAY_LAYER_CATERVA) == 0 &&
+           !layers_find(&repair->fixed, ARRAY_LAYER_B2ND);
+}
+
+/* Check what the metalayer of an array says of the places of items.  Returns 0
+   or -EBADMSG. */
+static int check_array(const struct repair *repair,
+                       const struct metalayer *layer,
+                       const struct repair_layer *saved, struct fault *fault)
+{
+    struct metalayer now = *layer;
+    int r;
+
+    if (!is_array(repair, layer))
+        return 0;
+    now.len = (uint32_t)saved->len;
+    r = array_meta_check(&repair->view, &now, saved->content, fault);
+    if (r < 0)
+        fault->off -= layer->off;
+    return r;
+}
+
 /* Save a metalayer of the header; its content belongs to the new frame. */
 static int add_fixed(struct repair *repair, const struct metalayer *layer,
                      struct repair_layer *saved)
 {
     struct fault why = FAULT_NONE;
-    int r = 0;
+    struct fault ignored;
+    int r = check_array(repair, layer, saved, &why);
 
+    if (r < 0 && restore_bit(repair, layer, saved)) {
+        saved->done = "is mended";
+        r = 0;
+    }
     if (repair->listener->check_layer)
-        r = check_layer(repair, saved, &why);
+        r = check_layer(repair, saved, r == 0 ? &why : &ignored);
+    if (r == 0)
+        r = check_array(repair, layer, saved, &ignored);
     if (r == 0)
         r = add_layer(repair, &repair->fixed, saved);
     else if (r == -EBADMSG)
@@ -203,21 +259,37 @@ static int read_layer(struct repair *repair, const struct metalayer *layer,
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
+/* metalayer_list_fixed() or metalayer_list_trailer() */
+typedef int list_kind(struct frame *frame, struct metalayer_list *list,
+                      struct fault *fault);
+
+/* List the metalayers of one kind.  If their names do not match their sum, list
+   those that are found: contents have sums of their own. */
+static int list_found(struct repair *repair, list_kind *list_all,
+                      struct metalayer_list *list)
+{
+    struct frame *view = &repair->view;
+    struct frame_sums *sums = view->sums;
+    struct fault ignored;
+    int r = list_all(view, list, &ignored);
+
+    if (r != -EBADMSG && r != -ENODATA)
+        return r;
+    repair->result.layers_lost = true;
+    metalayer_list_free(list);
+    view->sums = NULL;
+    r = sums ? list_all(view, list, &ignored) : 0;
+    view->sums = sums;
+    return r == -EBADMSG || r == -ENODATA ? 0 : r;
+}
+
 /* Read the metalayers of one kind. */
-static int read_kind(struct repair *repair,
-                     int (*list_all)(struct frame *frame,
-                                     struct metalayer_list *list,
-                                     struct fault *fault),
+static int read_kind(struct repair *repair, list_kind *list_all,
                      struct fault *fault)
 {
     struct metalayer_list list = { 0 };
-    struct fault ignored;
-    int r = list_all(&repair->view, &list, &ignored);
+    int r = list_found(repair, list_all, &list);
 
-    if (r == -EBADMSG || r == -ENODATA) {
-        repair->result.layers_lost = true;
-        r = 0;
-    }
     for (size_t i = 0; i < list.nlayers && r == 0; i++)
         r = read_layer(repair, &list.layers[i], fault);
     metalayer_list_free(&list);

@@ -27,6 +27,7 @@ struct repair_chunk {
     uint8_t kind;    /* enum chunk_kind; also for special chunks */
     uint8_t header_len;
     uint8_t typesize; /* of the chunk */
+    uint32_t tag;     /* see frame_tags.h; 0 if not known */
     uint32_t nmore;   /* special: number of equal chunks that follow and are not
                          listed.  The last chunk of the frame is always listed
                          by itself */

@@ -9,6 +9,7 @@
 #include "chunk/chunk_sums.h"
 #include "frame/blocks.h"
 #include "frame/frame_source.h"
+#include "frame/frame_tags.h"
 #include "repair/repair_private.h"
 #include "writer/frame_writer.h"
 
@@ -124,9 +125,31 @@ struct found_chunk {
     const struct frame_source *source;
     const struct chunk *chunk;
     uint64_t place;
+    uint32_t tag; /* 0 if it is not known */
 };
 
-/* Read the record of a chunk.  Does the head of the chunk match it? */
+/* Does the head of a chunk match its record, and this the tag of the chunk?  A
+   damaged record is made again if the tag shows that the chunk is right. */
+static bool is_record(const struct found_chunk *found, uint64_t place_no,
+                      const uint8_t *head, uint8_t *record)
+{
+    const struct tagged_chunk tagged = {
+        .chunk = found->chunk,
+        .object = found->source->object,
+        .off = found->source->off,
+        .head = head,
+        .place = place_no,
+        .tag = found->tag,
+    };
+    size_t len = chunk_sums_len(chunk_get_header(found->chunk));
+    bool right = chunk_sums_check_head(found->chunk, head, place_no, record);
+
+    if (found->tag == 0 || (right && chunk_sums_tag(record, len) == found->tag))
+        return right;
+    return frame_tags_remake_record(&tagged, record) > 0;
+}
+
+/* Read the record of a chunk.  Does it belong to the chunk? */
 static bool read_record(const struct found_chunk *found, uint64_t place_no,
                         uint8_t *record)
 {
@@ -140,7 +163,7 @@ static bool read_record(const struct found_chunk *found, uint64_t place_no,
         store_object_read_at(source->object, source->off, head, len) == 0 &&
         store_object_read_at(source->object, source->off + place.off, record,
                              place.len) == 0 &&
-        chunk_sums_check_head(chunk, head, place_no, record);
+        is_record(found, place_no, head, record);
 
     free(head);
     return right;
@@ -223,7 +246,9 @@ static int check_at(struct repair *repair, const struct frame_source *source,
     if (r < 0)
         return r;
     r = decode_found(
-        repair, &(struct found_chunk){ source, opened, chunk->place }, fault);
+        repair,
+        &(struct found_chunk){ source, opened, chunk->place, chunk->tag },
+        fault);
     chunk_close(opened);
     return r;
 }

@@ -11,6 +11,8 @@ struct frame_commit {
         *chunks; /* the table of the writer, or one that replaces it */
     const struct sum_places *places; /* likewise, of chunks without sums */
     struct sum_places new_places;    /* if the frame is rewritten */
+    struct chunk_tags *tags;         /* likewise, of chunks */
+    struct chunk_tags new_tags;
     struct frame_info info;
     bool durable;                /* wait until the new state is on the disk */
     struct store_object *object; /* a reference to the file that will hold the
@@ -20,7 +22,8 @@ struct frame_commit {
     uint8_t *tail;    /* index, trailer */
     uint8_t *guard;   /* in `tail`, see frame_sums.h */
     size_t guard_len; /* 0: no sums are in force */
-    size_t index_len; /* with guard and stamp, see frame_format.h */
+    size_t ntags;     /* right before it */
+    size_t index_len; /* with tags, guard and stamp, see frame_format.h */
     size_t trailer_len;
     uint64_t tail_off; /* of `tail` in the object */
     struct frame *frame;
@@ -45,9 +48,13 @@ void frame_commit_fini(struct frame_commit *commit);
 /* Encode index and trailer. */
 int frame_commit_encode(struct frame_commit *commit);
 
-/* Write the guard behind an index of `len` bytes, and reserve `behind` more. */
+/* Reserve bytes for tags and guard behind an index of `len` bytes, and `behind`
+   more. */
 int frame_commit_add_guard(struct frame_commit *commit, size_t len,
                            size_t behind);
+
+/* Write tags and guard, once the trailer is encoded. */
+int frame_commit_write_guard(struct frame_commit *commit);
 
 /* Complete the trailer by the fingerprint, once all lengths are known. */
 int frame_commit_seal(struct frame_commit *commit);

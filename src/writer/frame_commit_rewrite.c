@@ -6,24 +6,29 @@
 #include "writer/put_sums.h"
 
 /* Make the sums of a copied chunk valid, or record that it has none. */
-static int copy_sums(struct frame_commit *commit,
+static int copy_sums(struct frame_commit *commit, uint64_t chunk_no,
                      const struct table_chunk *chunk, uint64_t off)
 {
-    const struct moved_chunk moved = {
+    struct moved_chunk moved = {
         .object = commit->object,
         .off = off,
         .from = (uint64_t)chunk->entry,
         .to = off - commit->info.header_len,
+        .tag = chunk_tags_get(&commit->writer->tags, chunk_no),
     };
+    int r;
 
-    if (sum_places_have(&commit->writer->places, moved.from))
-        return put_sums_move(&moved);
+    if (sum_places_have(&commit->writer->places, moved.from)) {
+        r = put_sums_move(&moved);
+        chunk_tags_put(&commit->new_tags, chunk_no, 1, moved.tag);
+        return r;
+    }
     return sum_places_set(&commit->new_places, moved.to, chunk->cbytes, false);
 }
 
 /* Copy one stored chunk to offset `off`, and set its entry. */
-static int copy_chunk(struct frame_commit *commit, struct table_chunk *chunk,
-                      uint64_t off)
+static int copy_chunk(struct frame_commit *commit, uint64_t chunk_no,
+                      struct table_chunk *chunk, uint64_t off)
 {
     const struct frame_writer *writer = commit->writer;
     uint64_t done = off - commit->info.header_len + chunk->cbytes;
@@ -32,7 +37,7 @@ static int copy_chunk(struct frame_commit *commit, struct table_chunk *chunk,
                               off, chunk->cbytes);
 
     if (r == 0)
-        r = copy_sums(commit, chunk, off);
+        r = copy_sums(commit, chunk_no, chunk, off);
     chunk->entry = (int64_t)(off - commit->info.header_len);
     if (r == 0 && writer->progress)
         r = writer->progress(writer->progress_context, done,
@@ -48,12 +53,13 @@ static int copy_chunks(struct frame_commit *commit)
     uint64_t n;
     int r = 0;
 
+    chunk_tags_load(&commit->new_tags, NULL, writer->info.nchunks);
     for (uint64_t i = 0; i < writer->info.nchunks && r == 0; i += n) {
         struct table_chunk chunk;
 
         r = chunk_table_get_run(writer->chunks, i, &chunk, &n);
         if (r == 0 && chunk.entry >= 0)
-            r = copy_chunk(commit, &chunk, off);
+            r = copy_chunk(commit, i, &chunk, off);
         if (r == 0)
             r = chunk_table_append(commit->chunks, &chunk, n);
         off += chunk.cbytes;
@@ -93,6 +99,9 @@ static void switch_table(struct frame_commit *commit)
     sum_places_free(&writer->places);
     writer->places = commit->new_places;
     commit->new_places = (struct sum_places){ 0 };
+    chunk_tags_free(&writer->tags);
+    writer->tags = commit->new_tags;
+    commit->new_tags = (struct chunk_tags){ 0 };
 }
 
 /* Rewrite the frame to a draft, which is `commit->object`. */
@@ -124,12 +133,14 @@ static int rewrite(struct frame_commit *commit, struct frame **out,
     int r = frame_writer_new_table(commit->writer, &commit->chunks);
 
     commit->places = &commit->new_places;
+    commit->tags = &commit->new_tags;
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     r = rewrite_to(commit, out, fault);
     if (r < 0)
         chunk_table_free(commit->chunks);
     sum_places_free(&commit->new_places);
+    chunk_tags_free(&commit->new_tags);
     return r;
 }
 

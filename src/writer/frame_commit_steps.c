@@ -33,7 +33,8 @@ static void make_stamp(struct frame_writer *writer, uint8_t *dst)
     store_le64(dst + FRAME_STAMP_MAGIC_LEN, writer->stamp++);
 }
 
-/* Encode the index, add guard and stamp, and leave bytes for the trailer. */
+/* Encode the index, add the stamp, leave bytes for tags and guard before it,
+   and leave bytes for the trailer. */
 static int encode_index(struct frame_commit *commit)
 {
     size_t len;
@@ -46,7 +47,7 @@ static int encode_index(struct frame_commit *commit)
                                    FRAME_STAMP_LEN + commit->trailer_len);
     if (r < 0)
         return r;
-    len += commit->guard_len;
+    len += commit->ntags * FRAME_TAG_LEN + commit->guard_len;
     commit->index_len = len + FRAME_STAMP_LEN;
     make_stamp(commit->writer, commit->tail + len);
     return 0;
@@ -69,7 +70,7 @@ int frame_commit_encode(struct frame_commit *commit)
     if (!commit->tail)
         return -ENOMEM;
     frame_encode_trailer(&writer->vl, commit->tail + commit->index_len);
-    return 0;
+    return commit->guard_len > 0 ? frame_commit_write_guard(commit) : 0;
 }
 
 static int open_index(const struct frame_commit *commit, struct index **out,
@@ -87,6 +88,21 @@ static int open_index(const struct frame_commit *commit, struct index **out,
     };
 
     return commit->info.nchunks > 0 ? index_open(&source, out, fault) : 0;
+}
+
+/* Give the open frame the sums that it has. */
+static int make_sums(const struct frame_commit *commit, struct frame *frame)
+{
+    size_t tags_len = commit->ntags * FRAME_TAG_LEN;
+    int r = frame_sums_parse(commit->guard, commit->guard_len, &frame->sums);
+
+    if (r < 0)
+        return r;
+    frame->ntags = commit->ntags;
+    frame->tags_off = commit->tail_off + commit->index_len - FRAME_STAMP_LEN -
+                      commit->guard_len - tags_len;
+    frame->tags = frame_tags_new(commit->guard - tags_len, commit->ntags);
+    return frame->tags ? 0 : -ENOMEM;
 }
 
 int frame_commit_make_frame(struct frame_commit *commit, struct fault *fault)
@@ -108,9 +124,7 @@ int frame_commit_make_frame(struct frame_commit *commit, struct fault *fault)
                       FRAME_STAMP_MAGIC_LEN);
     frame->generation = generation_get(commit->generation);
     frame->unchecked = commit->writer->unchecked;
-    r = commit->guard_len > 0
-            ? frame_sums_parse(commit->guard, commit->guard_len, &frame->sums)
-            : 0;
+    r = commit->guard_len > 0 ? make_sums(commit, frame) : 0;
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     r = open_index(commit, &frame->index, fault);

@@ -67,6 +67,24 @@ static int find_high(const struct frame_writer *writer, uint64_t end,
     return r;
 }
 
+/* Make the sums of a copy valid. */
+static int move_sums(const struct frame_writer *writer,
+                     const struct high_chunk *high, uint64_t off, uint64_t from,
+                     struct frame_written *copy)
+{
+    struct moved_chunk moved = {
+        .object = frame_alloc_object(writer->alloc),
+        .off = off,
+        .from = from,
+        .to = (uint64_t)copy->entry,
+        .tag = chunk_tags_get(&writer->tags, high->chunk_no),
+    };
+    int r = put_sums_move(&moved);
+
+    copy->tag = moved.tag;
+    return r;
+}
+
 /* Copy a chunk to a lower place.  Returns 1, or 0 if there is no gap for it. */
 static int copy_down(struct frame_writer *writer, struct high_chunk *high)
 {
@@ -87,10 +105,7 @@ static int copy_down(struct frame_writer *writer, struct high_chunk *high)
     copy.entry = (int64_t)(off - writer->info.header_len);
     r = frame_commit_copy(file, high->off, file, off, copy.cbytes);
     if (r == 0 && copy.summed)
-        r = put_sums_move(&(struct moved_chunk){ .object = file,
-                                                 .off = off,
-                                                 .from = from,
-                                                 .to = (uint64_t)copy.entry });
+        r = move_sums(writer, high, off, from, &copy);
     if (r < 0) {
         frame_writer_drop(writer, &copy);
         return r;

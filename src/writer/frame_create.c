@@ -269,6 +269,7 @@ void frame_writer_close(struct frame_writer *writer)
     frame_keys_fini(&writer->keys);
     free(writer->replaced.bytes);
     sum_places_free(&writer->places);
+    chunk_tags_free(&writer->tags);
     chunk_table_free(writer->chunks);
     chunk_encoder_free(writer->encoder);
     pthread_mutex_destroy(&writer->lock);

@@ -193,7 +193,8 @@ int frame_writer_check_store(struct store *store, struct fault *fault)
                          : NULL);
 }
 
-int frame_load_sums(struct frame_writer *writer, const struct frame *frame)
+/* Find out which chunks have sums. */
+static int load_places(struct frame_writer *writer, const struct frame *frame)
 {
     const struct frame_info *info = &frame->info;
 
@@ -207,6 +208,20 @@ int frame_load_sums(struct frame_writer *writer, const struct frame *frame)
                           info->sparse ? IDS_END : info->cbytes, false);
 }
 
+int frame_load_sums(struct frame_writer *writer, struct frame *frame,
+                    struct fault *fault)
+{
+    const struct frame_tags *tags;
+    int r = load_places(writer, frame);
+
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    r = frame_get_tags(frame, &tags, fault);
+    if (r == 0)
+        chunk_tags_load(&writer->tags, tags, frame->info.nchunks);
+    return r;
+}
+
 int frame_load(struct frame_writer *writer, struct frame *frame,
                struct fault *fault)
 {
@@ -216,9 +231,9 @@ int frame_load(struct frame_writer *writer, struct frame *frame,
     r = frame_writer_check_store(writer->store, fault);
     if (r < 0)
         return r;
-    r = frame_load_sums(writer, frame);
+    r = frame_load_sums(writer, frame, fault);
     if (r < 0)
-        return fault_set(fault, r, 0, NULL);
+        return r;
     writer->variable = frame->walk;
     writer->rewrite = info->format != FRAME_FORMAT_E;
     r = frame_writer_check_size(frame, fault);

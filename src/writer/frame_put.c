@@ -176,6 +176,7 @@ static int write_stored(const struct site *site, const struct encoded *chunk,
         r = store_chunk(site, &put, &written.entry);
     written.cbytes = (uint32_t)put.len;
     written.summed = put.summed;
+    written.tag = put.tag;
     written.check = frame_keys_check(put.bytes, put.chunk_len);
     put_sums_fini(&put);
     if (r < 0)

@@ -102,10 +102,10 @@ static bool is_same_frame(const struct rebase *rebase)
 static int load_newest(struct rebase *rebase, struct fault *fault)
 {
     struct frame_writer *next = &rebase->next;
-    int r = frame_load_sums(next, rebase->newest);
+    int r = frame_load_sums(next, rebase->newest, fault);
 
     if (r < 0)
-        return fault_set(fault, r, 0, NULL);
+        return r;
     next->info = rebase->newest->info;
     r = frame_extents_read(next, rebase->newest, &rebase->extents, fault);
     if (r == 0)
@@ -149,7 +149,12 @@ static int take_ours(struct rebase *rebase, uint64_t chunk_no,
         r = sum_places_set(
             &next->places, (uint64_t)ours->entry, 1,
             sum_places_have(&rebase->writer->places, (uint64_t)ours->entry));
-    return r < 0 ? r : chunk_table_set(next->chunks, chunk_no, ours);
+    if (r == 0)
+        r = chunk_table_set(next->chunks, chunk_no, ours);
+    if (r == 0)
+        chunk_tags_put(&next->tags, chunk_no, 1,
+                       chunk_tags_get(&rebase->writer->tags, chunk_no));
+    return r;
 }
 
 /* Merge the entry of a chunk.  If they are the same, the chunk is, too, because
@@ -279,6 +284,9 @@ static void take_over(struct rebase *rebase, const struct store_stat *stat)
     sum_places_free(&writer->places);
     writer->places = next->places;
     next->places = (struct sum_places){ 0 };
+    chunk_tags_free(&writer->tags);
+    writer->tags = next->tags;
+    next->tags = (struct chunk_tags){ 0 };
     writer->guarded = next->guarded;
     swap_layers(&writer->vl, &next->vl);
     pthread_mutex_lock(&writer->lock);
@@ -328,6 +336,7 @@ int frame_writer_rebase(struct frame_writer *writer, struct frame *base,
     frame_extents_fini(&rebase.extents);
     chunk_table_free(rebase.next.chunks);
     sum_places_free(&rebase.next.places);
+    chunk_tags_free(&rebase.next.tags);
     layers_free(&rebase.next.fixed);
     layers_free(&rebase.next.vl);
     return r;

@@ -77,6 +77,7 @@ int frame_writer_put_zeros(struct frame_writer *writer, uint64_t first,
             return fault_set(fault, r, 0, NULL);
         frame_writer_put_keys(writer, first, n - 1,
                               frame_keys_check_special(CHUNK_ZEROS));
+        chunk_tags_put(&writer->tags, first, n - 1, 0);
         first += n - 1;
         n = 1;
     }
@@ -100,6 +101,7 @@ int frame_writer_append_special(struct frame_writer *writer,
         return r;
     frame_writer_splice_keys(writer, info->nchunks, 0, n,
                              frame_keys_check_special(kind));
+    chunk_tags_splice(&writer->tags, info->nchunks, 0, n, 0);
     info->nchunks += n;
     info->nbytes += n * info->chunksize;
     return 0;

@@ -44,6 +44,7 @@ size_t frame_writer_footprint(const struct frame_writer *writer)
            frame_alloc_footprint(writer->alloc) +
            (size_t)writer->keys.capacity * 2 * sizeof(*writer->keys.keys) +
            writer->places.unsummed.capacity * sizeof(struct range) +
+           writer->tags.capacity * sizeof(*writer->tags.tags) +
            (writer->pending_free.capacity + writer->unsynced.capacity) *
                sizeof(writer->pending_free.extents[0]);
 }
@@ -202,6 +203,7 @@ int frame_writer_put(struct frame_writer *writer, uint64_t chunk_no,
     defer_free(writer, &old);
     add_unsynced(writer, written, &chunk);
     frame_writer_put_keys(writer, chunk_no, 1, written->check);
+    chunk_tags_put(&writer->tags, chunk_no, 1, written->tag);
     info->nbytes += written->nbytes - old_nbytes;
     return 0;
 }
@@ -249,6 +251,7 @@ int frame_writer_insert(struct frame_writer *writer, uint64_t chunk_no,
         return r;
     add_unsynced(writer, written, &chunk);
     frame_writer_splice_keys(writer, chunk_no, 0, 1, written->check);
+    chunk_tags_splice(&writer->tags, chunk_no, 0, 1, written->tag);
     if (info->chunksize == 0 && !writer->variable)
         info->chunksize = written->nbytes;
     info->nchunks++;
@@ -285,6 +288,7 @@ int frame_writer_delete(struct frame_writer *writer, uint64_t first, uint64_t n)
     if (r < 0)
         return r;
     frame_writer_splice_keys(writer, first, n, 0, 0);
+    chunk_tags_splice(&writer->tags, first, n, 0, 0);
     info->nchunks -= n;
     info->nbytes -= nbytes;
     return 0;
@@ -347,6 +351,7 @@ int frame_writer_reorder(struct frame_writer *writer, const uint64_t *order)
         chunk_table_free(chunks);
         return r;
     }
+    chunk_tags_reorder(&writer->tags, order);
     chunk_table_free(writer->chunks);
     writer->chunks = chunks;
     return 0;

@@ -226,6 +226,7 @@ struct frame_written {
     int64_t entry;
     uint32_t nbytes;
     uint32_t cbytes; /* with sums that lie behind it */
+    uint32_t tag;    /* see frame_tags.h; 0: it has none */
     bool summed;     /* it has sums */
     uint64_t check;  /* see frame_keys.h */
     uint64_t epoch;  /* valid until the frame is rewritten */

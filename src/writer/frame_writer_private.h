@@ -7,6 +7,7 @@
 #include "chunk/chunk_encode.h"
 #include "frame/chunk_table.h"
 #include "frame/frame_private.h"
+#include "writer/chunk_tags.h"
 #include "writer/frame_alloc.h"
 #include "writer/frame_encode.h"
 #include "writer/frame_writer.h"
@@ -39,6 +40,7 @@ struct frame_writer {
     bool guarded;             /* the last state has sums in force */
     bool unchecked;           /* frames of new states do not check them */
     struct sum_places places; /* of chunks in `chunks` without sums */
+    struct chunk_tags tags;   /* of the chunks in `chunks` */
     bool short_headers;       /* there are chunks with short headers */
     struct layers fixed;
     struct layers vl;
@@ -89,10 +91,11 @@ int frame_writer_check_store(struct store *store, struct fault *fault);
 int frame_load(struct frame_writer *writer, struct frame *frame,
                struct fault *fault);
 
-/* Find out which chunks have sums.  Without sums in force none has any, even if
-   there are some, because another program may have changed the chunks.  Returns
-   0 or -ENOMEM. */
-int frame_load_sums(struct frame_writer *writer, const struct frame *frame);
+/* Find out which chunks have sums, and their tags.  Without sums in force none
+   has any, even if there are some, because another program may have changed the
+   chunks.  Returns 0, -ENOMEM, -ESTALE or an error of the store. */
+int frame_load_sums(struct frame_writer *writer, struct frame *frame,
+                    struct fault *fault);
 
 /* Continue with the number in the frame's stamp.  A frame without one starts at
    a random number, so that no earlier stamp returns by chance. */

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/msgpack_write.h"
+#include "frame/array_meta.h"
+#include "frame/frame_layer_sums.h"
 #include "frame/frame_private.h"
 
 /* Name for the user meta of frames before 2021. */
@@ -20,6 +22,8 @@ static int read_layer(struct frame *frame, const struct metalayer *layer,
     if (!bytes)
         return fault_set(fault, -ENOMEM, 0, NULL);
     r = frame_read_at(frame, layer->off, bytes, layer->len, fault);
+    if (r == 0)
+        r = frame_check_vl(frame, layer, bytes, fault);
     if (r == 0) {
         r = layers_set(to, name, bytes, layer->len);
         if (r < 0)
@@ -35,6 +39,8 @@ static int read_all(struct frame *frame, const struct metalayer_list *list,
                     struct fault *fault)
 {
     uint64_t total = 0;
+    bool ignored;
+    const struct metalayer *array = array_meta_find(list, &ignored);
     int r = 0;
 
     for (size_t i = 0; i < list->nlayers && r == 0; i++) {
@@ -49,6 +55,9 @@ static int read_all(struct frame *frame, const struct metalayer_list *list,
         r = read_layer(frame, layer, usermeta ? USERMETA_NAME : layer->name,
                        layer->kind == METALAYER_FIXED ? fixed : variable,
                        fault);
+        if (r == 0 && layer == array)
+            r = array_meta_check(frame, layer,
+                                 layers_find(fixed, layer->name)->bytes, fault);
     }
     return r;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "chunk/chunk_format.h"
+#include "frame/frame_tags.h"
 
 /* Open a chunk in memory.  Returns 0, also if it cannot be opened, or
    -ENOMEM. */
@@ -101,6 +102,7 @@ int put_sums_write(struct put_sums *put, struct store_object *object,
         return store_object_write(object, off, put->bytes, put->len);
     inside = record_of(put) != put->copy;
     chunk_sums_move(put->chunk, put->bytes, place, record_of(put));
+    put->tag = chunk_sums_tag(record_of(put), put->place.len);
     r = store_object_write(object, off, inside ? put->copy : put->bytes,
                            put->off);
     if (r < 0 || put->off == put->len)
@@ -110,9 +112,31 @@ int put_sums_write(struct put_sums *put, struct store_object *object,
                               put->len - put->off);
 }
 
+/* Does a record belong to the chunk that was moved?  A damaged one is made
+   again if the tag shows that the chunk is right.  Returns 1, 0, -ENOMEM or an
+   error of the store. */
+static int is_record(const struct moved_chunk *moved, const struct chunk *chunk,
+                     const uint8_t *head, uint8_t *record)
+{
+    const struct tagged_chunk tagged = {
+        .chunk = chunk,
+        .object = moved->object,
+        .off = moved->off,
+        .head = head,
+        .place = moved->from,
+        .tag = moved->tag,
+    };
+    bool right = chunk_sums_check_head(chunk, head, moved->from, record);
+    size_t len = chunk_sums_len(chunk_get_header(chunk));
+
+    if (moved->tag == 0 || (right && chunk_sums_tag(record, len) == moved->tag))
+        return right;
+    return frame_tags_remake_record(&tagged, record);
+}
+
 /* Compute the sum of a head again. */
-static int move_record(const struct moved_chunk *moved,
-                       const struct chunk *chunk, const uint8_t *head)
+static int move_record(struct moved_chunk *moved, const struct chunk *chunk,
+                       const uint8_t *head)
 {
     struct chunk_sums_place place;
     uint8_t *record;
@@ -125,17 +149,22 @@ static int move_record(const struct moved_chunk *moved,
         return -ENOMEM;
     r = store_object_read_at(moved->object, moved->off + place.off, record,
                              place.len);
-    if (r == 0 && chunk_sums_check_head(chunk, head, moved->from, record)) {
+    if (r == 0)
+        r = is_record(moved, chunk, head, record);
+    if (r > 0) {
         chunk_sums_move(chunk, head, moved->to, record);
-        r = store_object_write(moved->object, moved->off + place.off, record,
-                               place.len);
+        moved->tag = chunk_sums_tag(record, place.len);
+        r = moved->from == moved->to
+                ? 0
+                : store_object_write(moved->object, moved->off + place.off,
+                                     record, place.len);
     }
     free(record);
     return r;
 }
 
 /* A chunk that cannot be opened is damaged, and no sums belong to it. */
-static int move_chunk(const struct moved_chunk *moved,
+static int move_chunk(struct moved_chunk *moved,
                       const struct chunk_header *header)
 {
     size_t len = chunk_head_len(header);
@@ -159,7 +188,7 @@ static int move_chunk(const struct moved_chunk *moved,
     return r == -ENODATA ? 0 : r;
 }
 
-int put_sums_move(const struct moved_chunk *moved)
+int put_sums_move(struct moved_chunk *moved)
 {
     uint8_t bytes[CHUNK_LONG_HEADER_LEN];
     struct chunk_header header;
@@ -167,7 +196,7 @@ int put_sums_move(const struct moved_chunk *moved)
     int r =
         store_object_read_at(moved->object, moved->off, bytes, sizeof(bytes));
 
-    if (r < 0 || moved->from == moved->to)
+    if (r < 0 || (moved->from == moved->to && moved->tag > 0))
         return r == -ENODATA ? 0 : r;
     if (chunk_header_parse(bytes, sizeof(bytes), &header, &ignored) < 0)
         return 0;

@@ -12,6 +12,7 @@ struct put_sums {
     size_t len; /* of everything that is written */
     bool
         summed; /* false: the chunk cannot have sums, and is written as it is */
+    uint32_t tag; /* once it was written; 0: it has no sums */
 
     /* Private. */
     uint64_t off; /* of the second piece */
@@ -51,11 +52,12 @@ struct moved_chunk {
     uint64_t off;  /* in the object */
     uint64_t from; /* the places as in the index */
     uint64_t to;
+    uint32_t tag; /* the tag of the chunk, or 0; receives the new one */
 };
 
 /* Make the sums of a chunk valid for its new place.  If they were not valid for
-   the old one they remain invalid.  Returns 0, -ENOMEM or an error of the
-   store. */
-int put_sums_move(const struct moved_chunk *moved);
+   the old one, or it is not the chunk that belongs to the tag, they remain
+   invalid, and the tag stays.  Returns 0, -ENOMEM or an error of the store. */
+int put_sums_move(struct moved_chunk *moved);
 
 #endif

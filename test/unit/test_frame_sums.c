@@ -8,6 +8,7 @@
 enum {
     NCHUNKS = 3000,
     NGROUPS = 3,
+    NLAYERS = 5,
     GUARD_MAX = 4096,
 };
 
@@ -20,10 +21,14 @@ static const struct frame_info info = {
     .chunksize = 4000,
 };
 
-/* An index, and the guard and fingerprint of a frame that has it. */
+/* The parts of a frame from which a guard can be made, and its guard and
+   fingerprint. */
 struct state {
     uint8_t *index;
     size_t index_len;
+    struct frame_sums found;
+    uint8_t layers[NLAYERS * FRAME_GUARD_LAYER_LEN];
+    bool layers_lost; /* the metalayers are damaged, too */
     uint8_t guard[GUARD_MAX];
     size_t guard_len;
     uint8_t fingerprint[FRAME_FINGERPRINT_LEN];
@@ -43,8 +48,17 @@ static void begin(struct state *state, bool plain)
         .split_mode = CHUNK_SPLIT_FORWARD,
     };
     uint8_t sizes[NGROUPS * FRAME_GUARD_SIZES_LEN] = { 1, 2, 3 };
-    struct frame_sums sums = { 0 };
+    struct frame_sums sums = { .nvl = 3,
+                               .nfixed = NLAYERS - 3,
+                               .tags = draw(),
+                               .trailer = draw(),
+                               .names = draw(),
+                               .array = draw() };
 
+    for (size_t i = 0; i < sizeof(state->layers); i++)
+        state->layers[i] = (uint8_t)draw();
+    sums.layers = state->layers;
+    state->layers_lost = false;
     for (size_t i = 0; i < NCHUNKS; i++)
         store_le64(src + 8 * i, 1000 * i + draw() % 100);
     state->index_len = encode(&params, 8 * NCHUNKS);
@@ -53,6 +67,7 @@ static void begin(struct state *state, bool plain)
     memcpy(state->index, chunk, state->index_len);
     ck_assert_int_eq(frame_sums_of_index(state->index, state->index_len, &sums),
                      0);
+    state->found = sums;
     if (!plain) {
         sums.unsummed.list = ranges;
         sums.unsummed.n = sizeof(ranges) / sizeof(ranges[0]);
@@ -62,21 +77,33 @@ static void begin(struct state *state, bool plain)
     state->guard_len = frame_sums_guard_len(&sums);
     ck_assert_uint_le(state->guard_len, GUARD_MAX);
     frame_sums_encode(&sums, state->guard);
-    free(sums.index);
     ck_assert_int_eq(frame_sums_fingerprint(&info, state->guard,
                                             state->guard_len,
                                             state->fingerprint),
                      0);
 }
 
+static void end(struct state *state)
+{
+    free(state->index);
+    free(state->found.index);
+}
+
 /* Mend a damaged guard.  If that works, the result must be `state->guard`. */
 static int mend(const struct state *state, const struct frame_info *of,
                 const uint8_t *guard, size_t len)
 {
-    const struct frame_guard stored = { guard, len, state->fingerprint };
+    const struct frame_guard stored = {
+        .info = of,
+        .bytes = guard,
+        .len = len,
+        .fingerprint = state->fingerprint,
+        .found = &state->found,
+        .has_layers = !state->layers_lost,
+    };
     struct frame_sums *sums = NULL;
     uint8_t again[GUARD_MAX];
-    int r = frame_sums_mend(of, &stored, state->index, state->index_len, &sums);
+    int r = frame_sums_mend(&stored, &sums);
 
     if (r == 0) {
         ck_assert_uint_eq(frame_sums_guard_len(sums), state->guard_len);
@@ -106,7 +133,7 @@ START_TEST(a_guard_is_read_as_it_was_written)
     store_le64(sums->sizes, frame_sums_of_sizes(nbytes, 2));
     ck_assert(frame_sums_check_sizes(sums, 0, nbytes, 2));
     frame_sums_free(sums);
-    free(state.index);
+    end(&state);
 }
 END_TEST
 
@@ -127,7 +154,7 @@ START_TEST(a_guard_that_is_cut_off_is_refused_or_shorter)
         }
         free(cut);
     }
-    free(state.index);
+    end(&state);
 }
 END_TEST
 
@@ -141,6 +168,10 @@ START_TEST(counts_and_ranges_that_make_no_sense_are_refused)
         { FRAME_GUARD_COUNT_OFF, UINT64_C(1) << 60 },
         { FRAME_GUARD_NGROUPS_OFF, UINT64_MAX },
         { FRAME_GUARD_NGROUPS_OFF, UINT64_C(1) << 61 },
+        { FRAME_GUARD_NVL_OFF, UINT64_MAX },
+        { FRAME_GUARD_NVL_OFF, 1 << 10 },
+        { FRAME_GUARD_NFIXED_OFF, UINT64_MAX },
+        { FRAME_GUARD_NFIXED_OFF, UINT64_C(1) << 61 },
         { FRAME_GUARD_RUNS_OFF + 8, 0 },           /* length */
         { FRAME_GUARD_RUNS_OFF + 8, 200 },         /* touches the next */
         { FRAME_GUARD_RUNS_OFF + 8, UINT64_MAX },  /* overlaps it */
@@ -161,7 +192,7 @@ START_TEST(counts_and_ranges_that_make_no_sense_are_refused)
                       "row %zu", i);
         store_le64(state.guard + rows[i].off, right);
     }
-    free(state.index);
+    end(&state);
 }
 END_TEST
 
@@ -176,7 +207,7 @@ START_TEST(a_plain_guard_is_mended_whatever_is_left_of_it)
             noise[i] = (uint8_t)draw();
         ck_assert_int_eq(mend(&state, &info, noise, len), 0);
     }
-    free(state.index);
+    end(&state);
 }
 END_TEST
 
@@ -188,7 +219,7 @@ START_TEST(one_bit_of_another_guard_is_mended)
 
     begin(&state, false);
     record = FRAME_GUARD_RUNS_OFF + 3 * FRAME_GUARD_RUN_LEN +
-             NGROUPS * FRAME_GUARD_SIZES_LEN;
+             (NGROUPS + NLAYERS) * FRAME_GUARD_SIZES_LEN;
     for (size_t bit = 0; bit < 8 * state.guard_len; bit += 3) {
         memcpy(guard, state.guard, state.guard_len);
         guard[bit / 8] ^= (uint8_t)(1u << bit % 8);
@@ -201,7 +232,29 @@ START_TEST(one_bit_of_another_guard_is_mended)
     ck_assert_int_eq(mend(&state, &info, guard, state.guard_len), 0);
     guard[FRAME_GUARD_RUNS_OFF] ^= 3;
     ck_assert_int_eq(mend(&state, &info, guard, state.guard_len), -EBADMSG);
-    free(state.index);
+    end(&state);
+}
+END_TEST
+
+START_TEST(sums_of_metalayers_are_mended_if_these_are_right)
+{
+    struct state state;
+    uint8_t guard[GUARD_MAX];
+    size_t layers = FRAME_GUARD_RUNS_OFF + 3 * FRAME_GUARD_RUN_LEN +
+                    NGROUPS * FRAME_GUARD_SIZES_LEN;
+
+    begin(&state, false);
+    memcpy(guard, state.guard, state.guard_len);
+    memset(guard + FRAME_GUARD_NVL_OFF, 0xff,
+           FRAME_GUARD_RUNS_OFF - FRAME_GUARD_NVL_OFF);
+    memset(guard + layers, 0, sizeof(state.layers));
+    ck_assert_int_eq(mend(&state, &info, guard, state.guard_len), 0);
+    state.layers_lost = true;
+    ck_assert_int_eq(mend(&state, &info, guard, state.guard_len), -EBADMSG);
+    memcpy(guard, state.guard, state.guard_len);
+    guard[layers] ^= 1;
+    ck_assert_int_eq(mend(&state, &info, guard, state.guard_len), 0);
+    end(&state);
 }
 END_TEST
 
@@ -214,16 +267,27 @@ START_TEST(nothing_else_is_taken_for_a_damaged_guard)
     other.nbytes ^= 1;
     ck_assert_int_eq(mend(&state, &other, state.guard, state.guard_len),
                      -EBADMSG);
-    for (size_t i = 0; i < state.index_len; i += 7) {
-        state.index[i] ^= 4;
+    for (size_t i = 0; i < state.found.index_len; i++) {
+        state.found.index[i] ^= 4;
         ck_assert_int_eq(mend(&state, &info, state.guard, 0), -EBADMSG);
-        state.index[i] ^= 4;
+        state.found.index[i] ^= 4;
     }
-    state.index_len--;
+    state.found.tags ^= 1;
     ck_assert_int_eq(mend(&state, &info, state.guard, 0), -EBADMSG);
-    state.index_len = 20;
-    ck_assert_int_eq(mend(&state, &info, state.guard, 0), -EBADMSG);
-    free(state.index);
+    end(&state);
+}
+END_TEST
+
+START_TEST(an_index_that_is_cut_off_has_no_record)
+{
+    struct frame_sums sums = { 0 };
+    struct state state;
+
+    begin(&state, true);
+    ck_assert_int_lt(
+        frame_sums_of_index(state.index, state.index_len - 1, &sums), 0);
+    ck_assert_int_lt(frame_sums_of_index(state.index, 20, &sums), 0);
+    end(&state);
 }
 END_TEST
 
@@ -238,7 +302,7 @@ START_TEST(a_few_damaged_bits_of_a_fingerprint_do_not_count)
     ck_assert(frame_sums_is_fingerprint(other, state.fingerprint));
     other[9] ^= 1;
     ck_assert(!frame_sums_is_fingerprint(other, state.fingerprint));
-    free(state.index);
+    end(&state);
 }
 END_TEST
 
@@ -250,7 +314,9 @@ int main(void)
         counts_and_ranges_that_make_no_sense_are_refused,
         a_plain_guard_is_mended_whatever_is_left_of_it,
         one_bit_of_another_guard_is_mended,
+        sums_of_metalayers_are_mended_if_these_are_right,
         nothing_else_is_taken_for_a_damaged_guard,
+        an_index_that_is_cut_off_has_no_record,
         a_few_damaged_bits_of_a_fingerprint_do_not_count,
         NULL,
     };

@@ -41,6 +41,23 @@ static size_t put(size_t len, uint64_t place)
     return len;
 }
 
+/* Offset of the record in what is stored. */
+static size_t record_off(size_t len)
+{
+    static uint8_t bytes[CAP + 4096];
+    struct chunk_sums_place where;
+    struct chunk_header header;
+    struct chunk *opened;
+    struct fault fault;
+
+    ck_assert_int_eq(store_object_read_at(object, OFF, bytes, len), 0);
+    ck_assert_int_eq(chunk_header_parse(bytes, len, &header, &fault), 0);
+    ck_assert_int_eq(chunk_open(&header, bytes, NULL, &opened, &fault), 0);
+    ck_assert(chunk_sums_find(opened, &where));
+    chunk_close(opened);
+    return where.off;
+}
+
 /* Does what is stored match its record at a place? */
 static bool is_right(size_t len, uint64_t place)
 {
@@ -71,10 +88,40 @@ static bool is_right(size_t len, uint64_t place)
     return right;
 }
 
+/* A record that a tag refutes, or proves to be damaged itself. */
+static void check_tags(size_t len, uint32_t tag)
+{
+    struct moved_chunk moved = {
+        .object = object, .off = OFF, .from = TO, .to = FROM, .tag = tag + 1
+    };
+    uint8_t record[8];
+
+    /* It is another chunk: its sums stay invalid at the new place. */
+    ck_assert_int_eq(put_sums_move(&moved), 0);
+    ck_assert_uint_eq(moved.tag, tag + 1);
+    ck_assert(is_right(len, TO));
+    /* The record alone is damaged. */
+    ck_assert_int_eq(store_object_read_at(object, OFF + record_off(len) + 8,
+                                          record, sizeof(record)),
+                     0);
+    record[0] ^= 7;
+    ck_assert_int_eq(store_object_write(object, OFF + record_off(len) + 8,
+                                        record, sizeof(record)),
+                     0);
+    moved.tag = 0;
+    ck_assert_int_eq(put_sums_move(&moved), 0);
+    ck_assert(!is_right(len, FROM));
+    moved.tag = tag;
+    ck_assert_int_eq(put_sums_move(&moved), 0);
+    ck_assert(is_right(len, FROM));
+    ck_assert_uint_ne(moved.tag, tag);
+}
+
 /* Put the bytes in `src`, and move them. */
 static void check(const struct chunk_params *params)
 {
-    struct moved_chunk moved = { NULL, OFF, FROM, TO };
+    struct moved_chunk moved = { .off = OFF, .from = FROM, .to = TO };
+    uint32_t tag;
     size_t len;
 
     begin();
@@ -85,8 +132,11 @@ static void check(const struct chunk_params *params)
     ck_assert_int_eq(put_sums_move(&moved), 0);
     ck_assert(is_right(len, TO));
     /* A record that is not right is not made right. */
+    tag = moved.tag;
     ck_assert_int_eq(put_sums_move(&moved), 0);
     ck_assert(is_right(len, TO));
+    ck_assert_uint_eq(moved.tag, tag);
+    check_tags(len, tag);
     end();
 }
 
@@ -142,8 +192,7 @@ START_TEST(bytes_that_are_no_chunk_get_no_sums)
         put_sums_fini(&put);
         /* What lies at a place may be no chunk, either. */
         for (size_t shift = 0; shift < 2; shift++) {
-            const struct moved_chunk moved = { object, OFF + shift * i, FROM,
-                                               TO };
+            struct moved_chunk moved = { object, OFF + shift * i, FROM, TO, 0 };
 
             ck_assert_int_eq(put_sums_move(&moved), 0);
         }
