@@ -98,8 +98,9 @@ def check_b2frame(shells):
     filters = re.findall(r'^  (\w+)(?:[:[]| )',
                          usage(B2FRAME, 'create').split('Filters:')[1].split(
                              'Example')[0], re.MULTILINE)
-    if len(filters) != 8:
-        failures.append('filters in the help: %s' % filters)
+    # The test `names` compares the help with the filters of the build.
+    if not filters:
+        failures.append('no filters in the help')
     for name in filters:
         check_line({name}, 'b2frame', 'b2frame create --filters ' + name[:4],
                    shells)

@@ -21,6 +21,9 @@ LACKING = set(os.environ.get('FRAMEFS_LACKING', '').split())
 LIST_CODECS, B2FRAME, FRAMEFS, BUILD = sys.argv[1:]
 failures = []
 
+# A name in a list, or in a sentence that says what it does.
+MDOC_ITEM = r'^\.(?:It Cm |Cm (?=\w+ : Ns))(\w+)'
+
 
 def output(*words):
     return subprocess.run(words, stdin=subprocess.DEVNULL, check=True,
@@ -90,6 +93,24 @@ def check_lists(codecs):
             codecs.compare(where, words(found), wanted)
 
 
+def check_filter_lists(filters):
+    """Lists of the filters that can be written, with an item for each."""
+    for where, text, wanted, part, item in (
+            ('b2frame create --help', output(B2FRAME, 'create', '--help'),
+             filters.written, r'^Filters:\n((?:  .*\n)+)', r'^  (\w+)'),
+            ('tools/framefs.1', source('tools/framefs.1'), filters.for_files,
+             r'^\.It Cm filters Ns((?s:.*?))^\.It Cm typesize', MDOC_ITEM),
+            ('tools/b2frame.1', source('tools/b2frame.1'), filters.written,
+             r'^\.It Fl -filters Ar LIST((?s:.*?))^\.It Fl -typesize',
+             MDOC_ITEM)):
+        found = re.search(part, text, re.MULTILINE)
+        if not found:
+            failures.append(where + ' has no list of filters')
+            continue
+        filters.compare(where, set(re.findall(item, found[1], re.MULTILINE)),
+                        wanted)
+
+
 def check_format_page(table):
     """The tables of framefs-format.7: name, read, written, remarks."""
     where = 'tools/framefs-format.7'
@@ -138,6 +159,7 @@ def main():
     if len(codecs.written) < 5 or len(filters.written) < 6:
         failures.append('list_codecs lists too few')
     check_lists(codecs)
+    check_filter_lists(filters)
     for table, option in ((codecs, 'codec'), (filters, 'filters')):
         check_format_page(table)
         check_completions(table, option)
