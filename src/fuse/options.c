@@ -26,31 +26,41 @@ enum {
 };
 
 enum key {
-    KEY_FOREGROUND,
-    KEY_DEBUG,
-    KEY_HELP,
-    KEY_VERSION,
-    KEY_STATS,
-    KEY_JSON,
-    KEY_WATCH,
-    KEY_PROMETHEUS,
-    KEY_UNMOUNT,
     KEY_OFFSET,
     KEY_NAMES,
-    KEY_READ_ONLY,
-    KEY_NOATIME,
-    KEY_RAW,
-    KEY_NPY,
-    KEY_CHUNKS,
     KEY_LAYOUT,
     KEY_CLOSE,
     KEY_PLUGINS,
-    KEY_LOCK,
     KEY_NAMED,
     KEY_NET_FLAG,
     KEY_MAX_READ,
-    KEY_IO_URING,
-    KEY_ALLOW_OTHER,
+};
+
+#define MEMBER(name) offsetof(struct options, name)
+
+/* Options without a value.  Each sets a member of struct options. */
+static const struct flag {
+    const char *names[2]; /* as the user may write it */
+    size_t member;        /* offset of a bool */
+    bool passed_on;       /* libfuse gets the option, too */
+} flags[] = {
+    { { "-f" }, MEMBER(foreground), false },
+    { { "-d", "debug" }, MEMBER(debug), false },
+    { { "-h", "--help" }, MEMBER(help), false },
+    { { "-V", "--version" }, MEMBER(version), false },
+    { { "--stats" }, MEMBER(stats), false },
+    { { "--json" }, MEMBER(json), false },
+    { { "--watch" }, MEMBER(watch), false },
+    { { "--prometheus" }, MEMBER(prometheus), false },
+    { { "--unmount" }, MEMBER(unmount), false },
+    { { "ro" }, MEMBER(fs.read_only), false },
+    { { "noatime" }, MEMBER(fs.noatime), false },
+    { { "raw" }, MEMBER(raw), false },
+    { { "npy" }, MEMBER(fs.npy), false },
+    { { "chunks" }, MEMBER(fs.chunks), false },
+    { { "lock" }, MEMBER(file.lock), false },
+    { { "io_uring" }, MEMBER(io_uring), true },
+    { { "allow_other" }, MEMBER(others), true },
 };
 
 /* FUSE_OPT_KEY() without its conversion from int, for which compilers warn. */
@@ -60,34 +70,14 @@ enum key {
     }
 
 static const struct fuse_opt known[] = {
-    OPTION("-f", KEY_FOREGROUND),
-    OPTION("-d", KEY_DEBUG),
-    OPTION("debug", KEY_DEBUG),
-    OPTION("-h", KEY_HELP),
-    OPTION("--help", KEY_HELP),
-    OPTION("-h", KEY_HELP),
-    OPTION("-V", KEY_VERSION),
-    OPTION("--version", KEY_VERSION),
-    OPTION("-V", KEY_VERSION),
-    OPTION("--stats", KEY_STATS),
-    OPTION("--json", KEY_JSON),
-    OPTION("--watch", KEY_WATCH),
-    OPTION("--prometheus", KEY_PROMETHEUS),
-    OPTION("--unmount", KEY_UNMOUNT),
     OPTION("offset=", KEY_OFFSET),
     OPTION("names=", KEY_NAMES),
     OPTION("cache=", KEY_NAMED),
     OPTION("threads=", KEY_NAMED),
     OPTION("readahead=", KEY_NAMED),
     OPTION("sums=", KEY_NAMED),
-    OPTION("ro", KEY_READ_ONLY),
-    OPTION("noatime", KEY_NOATIME),
-    OPTION("raw", KEY_RAW),
-    OPTION("npy", KEY_NPY),
-    OPTION("chunks", KEY_CHUNKS),
     OPTION("commit=", KEY_NAMED),
     OPTION("close=", KEY_CLOSE),
-    OPTION("lock", KEY_LOCK),
     OPTION("lock=", KEY_NAMED),
     OPTION("timeout=", KEY_NAMED),
     OPTION("retries=", KEY_NAMED),
@@ -111,10 +101,8 @@ static const struct fuse_opt known[] = {
     OPTION("typesize=", KEY_NAMED),
     OPTION("chunksize=", KEY_NAMED),
     OPTION("blocksize=", KEY_NAMED),
-    /* take_argument() passes these on to libfuse, too. */
+    /* take_argument() passes this on to libfuse, too. */
     OPTION("max_read=", KEY_MAX_READ),
-    OPTION("io_uring", KEY_IO_URING),
-    OPTION("allow_other", KEY_ALLOW_OTHER),
     FUSE_OPT_END,
 };
 
@@ -202,65 +190,30 @@ static int set_max_read(struct options *options, const char *option)
     return r;
 }
 
-/* Set an option that has no value. */
-static void set_flag(struct options *options, enum key key)
+/* Set an option that has no value.  Returns 0, 1 if it is for libfuse, too, or
+   -ENOENT if there is none of that name. */
+static int set_flag(struct options *options, const char *name)
 {
-    switch (key) {
-    case KEY_FOREGROUND:
-        options->foreground = true;
-        break;
-    case KEY_DEBUG:
-        options->debug = options->foreground = true;
-        break;
-    case KEY_HELP:
-        options->help = true;
-        break;
-    case KEY_VERSION:
-        options->version = true;
-        break;
-    case KEY_STATS:
-        options->stats = true;
-        break;
-    case KEY_JSON:
-        options->json = true;
-        break;
-    case KEY_WATCH:
-        options->watch = true;
-        break;
-    case KEY_PROMETHEUS:
-        options->prometheus = true;
-        break;
-    case KEY_UNMOUNT:
-        options->unmount = true;
-        break;
-    case KEY_READ_ONLY:
-        options->fs.read_only = true;
-        break;
-    case KEY_NOATIME:
-        options->fs.noatime = true;
-        break;
-    case KEY_RAW:
-        options->file.view = FILE_VIEW_CHUNKS;
-        break;
-    case KEY_NPY:
-        options->file.view = FILE_VIEW_NPY;
-        options->fs.npy = options->fs.read_only = true;
-        break;
-    case KEY_CHUNKS:
-        options->fs.chunks = true;
-        break;
-    case KEY_ALLOW_OTHER:
-        options->others = true;
-        break;
-    case KEY_LOCK:
-        options->file.lock = true;
-        break;
-    case KEY_IO_URING:
-        options->io_uring = true;
-        break;
-    default:
-        break;
+    for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+        const struct flag *flag = &flags[i];
+
+        if (strcmp(name, flag->names[0]) != 0 &&
+            (!flag->names[1] || strcmp(name, flag->names[1]) != 0))
+            continue;
+        *(bool *)((char *)options + flag->member) = true;
+        return flag->passed_on;
     }
+    return -ENOENT;
+}
+
+/* Set all that follows from flags. */
+static void apply_flags(struct options *options)
+{
+    options->foreground = options->foreground || options->debug;
+    options->fs.read_only = options->fs.read_only || options->fs.npy;
+    options->file.view = options->fs.npy ? FILE_VIEW_NPY
+                         : options->raw  ? FILE_VIEW_CHUNKS
+                                         : FILE_VIEW_ARRAY;
 }
 
 /* Set an option of ours.  Returns 0 or -EINVAL. */
@@ -281,10 +234,10 @@ static int set_known(struct options *options, enum key key, const char *option)
         return net_options_set(&options->file.net, option, "");
     case KEY_MAX_READ:
         return set_max_read(options, option);
-    default:
-        set_flag(options, key);
-        return 0;
+    case KEY_PLUGINS: /* see find_plugins() */
+        break;
     }
+    return 0;
 }
 
 static int set_path(struct options *options, const char *path)
@@ -300,6 +253,21 @@ static int set_path(struct options *options, const char *path)
     return 0;
 }
 
+/* Take an option that is not in `known`.  Returns as take_argument(). */
+static int take_unlisted(struct options *options, const char *option)
+{
+    int r = set_flag(options, option);
+
+    if (r >= 0)
+        return r;
+    if (option[0] != '-') {
+        r = options_take_other(options, option);
+        return r < 0 ? -1 : r;
+    }
+    log_error("%s: unknown option", option);
+    return -1;
+}
+
 /* libfuse calls this for each argument.  Returns -1, 0, or 1 to pass it on,
    because libfuse knows the option, too. */
 static int take_argument(void *data, const char *arg, int key,
@@ -310,19 +278,13 @@ static int take_argument(void *data, const char *arg, int key,
 
     if (r != 0)
         return r < 0 ? -1 : 0;
-    if (key == FUSE_OPT_KEY_OPT && arg[0] != '-')
-        return options_take_other(options, arg);
-    if (key == FUSE_OPT_KEY_OPT) {
-        log_error("%s: unknown option", arg);
-        return -1;
-    }
+    if (key == FUSE_OPT_KEY_OPT)
+        return take_unlisted(options, arg);
     if (key == FUSE_OPT_KEY_NONOPT)
         r = set_path(options, arg);
     else
         r = set_known(options, (enum key)key, arg);
-    return r < 0 ? -1
-                 : key == KEY_MAX_READ || key == KEY_IO_URING ||
-                       key == KEY_ALLOW_OTHER;
+    return r < 0 ? -1 : key == KEY_MAX_READ;
 }
 
 /* Make the option with the name under which the mount is listed.  It is the
@@ -461,11 +423,11 @@ int options_parse(int argc, char **argv, struct options *out)
         .kernel_readahead = KERNEL_READAHEAD_AUTO,
         .args = FUSE_ARGS_INIT(argc, argv),
     };
-    out->file.view = FILE_VIEW_ARRAY;
     if (find_plugins(argc, argv) < 0)
         return -EINVAL;
     if (fuse_opt_parse(&out->args, out, known, take_argument) < 0)
         return -EINVAL;
+    apply_flags(out);
     if (out->help || out->version)
         return 0;
     if (out->stats || out->json || out->watch || out->prometheus)

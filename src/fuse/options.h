@@ -14,6 +14,7 @@ struct options {
     struct fs_options fs;
     struct file_options file;
     uint32_t max_read; /* bytes of a request; 0: the kernel's choice */
+    bool raw;          /* arrays show their chunks */
     bool io_uring;     /* requests arrive by io_uring, if the kernel can */
     int64_t kernel_readahead; /* in KiB, or KERNEL_READAHEAD_AUTO */
     unsigned idle; /* seconds without use until it unmounts; 0: never */

@@ -175,9 +175,11 @@ for mode in None, 'r':
 
 def one_array_alone_shows_as_npy():
     made = make()
-    with Mount('src/row.b2nd', 'mnt', '-o', 'npy') as mount:
-        check(os.listdir('mnt') == ['row.npy'], 'names')
-        check(read(mount / 'row.npy')[-4000:] == made['row'], 'content')
+    for options in 'npy', 'raw,npy', 'npy,raw':
+        with Mount('src/row.b2nd', 'mnt', '-o', options) as mount:
+            check(os.listdir('mnt') == ['row.npy'], 'names')
+            check(read(mount / 'row.npy', 0, 6) == b'\x93NUMPY', 'header')
+            check(read(mount / 'row.npy')[-4000:] == made['row'], 'content')
 
 
 def raw_shows_the_chunks():

@@ -59,7 +59,8 @@ def wrong_usage_is_named():
                         (('-o', 'threads=-1', 'src', 'mnt'), 'threads=-1'),
                         (('-o', 'io_uring', 'src', 'mnt'), 'io_uring'),
                         (('-o', 'io_uring,ro,lock', 'src', 'mnt'), 'io_uring'),
-                        (('-o', 'names=drop', 'src', 'mnt'), 'names=drop')):
+                        (('-o', 'names=drop', 'src', 'mnt'), 'names=drop'),
+                        (('-o', 'uid=nobody', 'src', 'mnt'), 'uid=nobody')):
         refused(2, said, *words)
 
 
