@@ -26,9 +26,13 @@ bool backing_is_unreadable(int error)
 }
 
 /*
- * Read the start of a file.  Returns the number of bytes; 0 if the file cannot
- * be opened; -EACCES if permissions keep the daemon from reading it; -EIO if
- * its bytes cannot be read; or another error if descriptors or memory ran out.
+ * Read the start of a file.
+ *
+ *  size  receives the size of the file; may be NULL
+ *
+ * Returns the number of bytes; 0 if the file cannot be opened; -EACCES if
+ * permissions keep the daemon from reading it; -EIO if its bytes cannot be read;
+ * or another error if descriptors or memory ran out.
  */
 static ssize_t read_start(int dirfd, const char *name, uint8_t *bytes,
                           size_t len, uint64_t *size)
@@ -44,9 +48,9 @@ static ssize_t read_start(int dirfd, const char *name, uint8_t *bytes,
                    : 0;
     store_leave_atime(fd);
     n = pread(fd, bytes, len, 0);
-    if (n < 0 || fstat(fd, &st) < 0)
+    if (n < 0 || (size && fstat(fd, &st) < 0))
         n = -EIO;
-    else
+    else if (size)
         *size = (uint64_t)st.st_size;
     close(fd);
     return n;
@@ -55,8 +59,7 @@ static ssize_t read_start(int dirfd, const char *name, uint8_t *bytes,
 int backing_has_magic(int dirfd, const char *name)
 {
     uint8_t bytes[FRAME_MAGIC_LEN];
-    uint64_t size;
-    ssize_t n = read_start(dirfd, name, bytes, sizeof(bytes), &size);
+    ssize_t n = read_start(dirfd, name, bytes, sizeof(bytes), NULL);
 
     return n < 0 ? (int)n : frame_has_magic(bytes, (size_t)n);
 }
