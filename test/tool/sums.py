@@ -7,6 +7,7 @@ usage: sums.py B2FRAME [CASE...]
 
 FRAMEFS_FLIPS sets how many bits are flipped, FRAMEFS_OVERWRITES how many blocks
 of 4 KiB are overwritten; each in one of the frames, which is then right again.
+FRAMEFS_SEED is the seed of both.
 """
 
 import contextlib
@@ -22,6 +23,7 @@ from scene import TOOL, b2frame, check, harness, main, noise, read, write
 
 FLIPS = int(os.environ.get('FRAMEFS_FLIPS', 400))
 OVERWRITES = int(os.environ.get('FRAMEFS_OVERWRITES', 120))
+SEED = int(os.environ.get('FRAMEFS_SEED', 1))
 BLOCK = 4096
 
 
@@ -55,7 +57,7 @@ def look(path, content, what):
 
 def a_flipped_bit_is_seen():
     frames = list(samples(b2frame))
-    rng = random.Random(1)
+    rng = random.Random(SEED)
     good = 0
     for i in range(FLIPS):
         path, content = frames[i % len(frames)]
@@ -71,7 +73,7 @@ def a_flipped_bit_is_seen():
 
 def an_overwritten_block_is_seen():
     frames = list(samples(b2frame))
-    rng = random.Random(2)
+    rng = random.Random(SEED + 1)
     for i in range(OVERWRITES):
         path, content = frames[i % len(frames)]
         name = rng.choice(files(path))
