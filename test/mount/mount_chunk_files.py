@@ -6,12 +6,14 @@
 usage: mount_chunk_files.py FRAMEFS [TEST...]
 """
 
+import concurrent.futures
 import errno
 import itertools
 import json
 import os
 import random
 import re
+import shutil
 import struct
 import subprocess
 
@@ -376,6 +378,27 @@ def drafts_share_half_of_the_cache():
         check(read(mount / 'x') == bytes(2 * MIB) + b'a' * MIB, 'content')
 
 
+def programs_that_put_chunks_wait_for_memory():
+    """Each of them gets it, though there is not enough for all at a time."""
+    options = make_large()
+    os.rename('src/x.b2frame', 'src/x0.b2frame')
+    for i in range(1, 4):
+        shutil.copy('src/x0.b2frame', 'src/x%d.b2frame' % i)
+
+    def put_often(i):
+        for value in range(1, 6):
+            # While others have the memory, there is none for the bytes.
+            wait_for(lambda: put(mount / 'x%d.chunks/00000001' % i,
+                                 bytes([value]) * MIB) == 0, 'memory')
+
+    with Mount('src', 'mnt', *options) as mount, \
+            concurrent.futures.ThreadPoolExecutor() as pool:
+        list(pool.map(put_often, range(4)))
+        for i in range(4):
+            check(read(mount / 'x%d' % i) == bytes(MIB) + b'\5' * MIB +
+                  bytes(1000), 'content')
+
+
 def chunk_that_says_it_is_huge_takes_no_memory():
     options = make_large()
     huge = struct.pack('<BBBBIII15xB', 5, 1, 0x17, 1, 2000000000, 1 << 20, 32,
@@ -617,6 +640,7 @@ if __name__ == '__main__':
          what_is_written_to_them_is_put,
          what_is_refused_in_part_is_not_put,
          drafts_share_half_of_the_cache,
+         programs_that_put_chunks_wait_for_memory,
          chunk_that_says_it_is_huge_takes_no_memory,
          keys_are_names_of_chunks,
          two_programs_lose_nothing,
