@@ -19,7 +19,8 @@
  * The kernel then waits, uninterruptibly, for pages that are being read.  If
  * the process is killed meanwhile, the thread stays, and so do the descriptors;
  * the kernel would learn only from their closing that nobody answers.  Every
- * call that drops pages or makes a file longer waits like that.
+ * call that drops pages or makes a file longer waits like that.  `framefs
+ * --unmount` ends the wait: see fuse/unmount.c.
  */
 void kernel_notify(struct fs *fs, struct node *node,
                    struct open_version *version);
