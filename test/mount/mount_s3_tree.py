@@ -152,8 +152,15 @@ def other_users_have_what_the_modes_say():
                 check(error_of(os.getxattr, where, 'system.posix_acl_' +
                                name) == errno.ENODATA, where + ': ' + name)
     for option in 'umask=0', 'uid=%d' % OTHER:
-        with mounted('allow_other', option) as (_, mount):
+        with mounted('allow_other', option) as (server, mount):
             path = write(mount / 'f', DATA)
+            write(mount / 'g', DATA)
+            os.makedirs('alone', exist_ok=True)
+            with Mount(server.url + 'runs/g.b2frame/', 'alone', '-o',
+                       'allow_other,' + option) as alone:
+                check(as_user(OTHER, os.truncate, alone / 'g', 1000) == 0,
+                      'frame alone')
+                check(read(alone / 'g') == DATA[:1000], 'frame alone')
             check(as_user(OTHER, os.truncate, path, 100) == 0, option)
             check(read(path) == DATA[:100], option)
             check(as_user(OTHER, cut_open, path, 50) == 0, 'open, ' + option)
