@@ -31,8 +31,8 @@ bool backing_is_unreadable(int error)
  *  size  receives the size of the file; may be NULL
  *
  * Returns the number of bytes; 0 if the file cannot be opened; -EACCES if
- * permissions keep the daemon from reading it; -EIO if its bytes cannot be read;
- * or another error if descriptors or memory ran out.
+ * permissions keep the daemon from reading it; -EIO if its bytes cannot be
+ * read; or another error if descriptors or memory ran out.
  */
 static ssize_t read_start(int dirfd, const char *name, uint8_t *bytes,
                           size_t len, uint64_t *size)
