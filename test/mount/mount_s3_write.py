@@ -278,7 +278,8 @@ def an_array_goes_on_from_commits_of_other_hosts():
     create = ['create', '--force', '--layout', 'sparse', '--chunks', '10,50']
     b2frame(*create, 'a.npy', 'top/f')
     write('chunk', new)
-    with S3('top') as server, mounted(server=server) as (_, mount):
+    with S3('top') as server, mounted('revalidate=0',
+                                      server=server) as (_, mount):
         with opened(mount / 'f', os.O_RDWR) as fd:
             check(os.pread(fd, 9000, 0) == content, 'content')
             b2frame('update', server.url + 'f', '2', 'chunk')
