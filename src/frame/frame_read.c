@@ -45,6 +45,8 @@ int frame_check_kept(const struct frame *frame, int r, struct fault *fault)
        have changed it, too; until then all that was read stays true. */
     if (r == 0 && generation && store_names_once(frame->store))
         return 0;
+    if (r == -EBADMSG)
+        store_object_doubt(frame->object);
     stored = check_stored(frame);
     if (stored == -ESTALE)
         return frame_fault(frame, -ESTALE, frame->base,

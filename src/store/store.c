@@ -115,6 +115,12 @@ void store_waiter_done(struct store_waiter *waiter, int error)
         waiter->ready(waiter);
 }
 
+void store_object_doubt(struct store_object *object)
+{
+    if (object->ops->doubt)
+        object->ops->doubt(object);
+}
+
 bool store_object_prefetch(struct store_object *object, uint64_t off,
                            uint64_t len, struct store_waiter *waiter)
 {

@@ -152,6 +152,11 @@ void store_waiter_asked(struct store_waiter *waiter);
 bool store_object_prefetch(struct store_object *object, uint64_t off,
                            uint64_t len, struct store_waiter *waiter);
 
+/* Bytes that were read break the format, so another program may have changed
+   the object: the next store_object_stat(), or store_stat(), asks for changes
+   even if a late answer would have done. */
+void store_object_doubt(struct store_object *object);
+
 /* Return how many bytes should be on their way for a sequential reader; 0: it
    need not fetch anything ahead. */
 uint64_t store_ahead(struct store *store);

@@ -73,6 +73,7 @@ struct store_object_ops {
                 size_t nranges);
     bool (*prefetch)(struct store_object *object, uint64_t off, uint64_t len,
                      struct store_waiter *waiter); /* NULL: no need */
+    void (*doubt)(struct store_object *object);    /* likewise */
     void (*close)(struct store_object *object);
 
     /* NULL if the object is read-only. */

@@ -169,10 +169,19 @@ void http_object_close(struct store_object *store_object)
     free(object);
 }
 
+void http_object_doubt(struct store_object *store_object)
+{
+    struct http_object *object = (struct http_object *)store_object;
+
+    if (object->remote)
+        http_remote_expire(object->remote, true);
+}
+
 static const struct store_object_ops http_object_ops = {
     .stat = http_object_stat,
     .read = http_object_read,
     .prefetch = http_prefetch,
+    .doubt = http_object_doubt,
     .close = http_object_close,
 };
 

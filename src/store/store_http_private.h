@@ -52,6 +52,7 @@ struct http_object {
 int http_object_stat(struct store_object *object, struct store_stat *out);
 int http_object_read(struct store_object *object,
                      const struct store_range *ranges, size_t nranges);
+void http_object_doubt(struct store_object *object);
 void http_object_close(struct store_object *object);
 
 /* The result of store_object_stat() for a state. */

@@ -210,6 +210,7 @@ static int s3_sync(struct store_object *store_object)
 static const struct store_object_ops s3_object_ops = {
     .stat = s3_stat,
     .read = s3_read,
+    .doubt = http_object_doubt,
     .close = s3_close,
     .write = s3_write,
     .sync = s3_sync,

@@ -297,6 +297,30 @@ def an_array_goes_on_from_commits_of_other_hosts():
     check_frame(read('b.npy')[128:])
 
 
+def chunks_that_are_overwritten_show_the_new_state():
+    """By a program that uses the same ids, in the second in which the index was
+    put, and before the daemon asks for changes by itself."""
+    make()
+    content = CONTENT[::-1][:-7]
+    write('raw', content)
+    b2frame('create', '--layout', 'sparse', '--chunksize', str(CHUNK), 'raw',
+            'new')
+    now = int(time.time()) * 10**9
+    for name in os.listdir('top/f'):
+        os.utime('top/f/' + name, ns=(now, now))
+    with S3('top') as server, mounted('revalidate=600',
+                                      server=server) as (_, mount):
+        with opened(mount / 'f', os.O_RDONLY) as fd:
+            check(os.pread(fd, 9, 10 * CHUNK) ==
+                  CONTENT[10 * CHUNK:10 * CHUNK + 9], 'content')
+            for name in os.listdir('new'):
+                write('top/f/' + name, read('new/' + name))
+                os.utime('top/f/' + name, ns=(now + 1, now + 1))
+            check(from_the_daemon(fd, CHUNK, (NCHUNKS - 1) * CHUNK) ==
+                  content[(NCHUNKS - 1) * CHUNK:], 'the new state')
+        check(not mount.log(), mount.log())
+
+
 def commits_are_merged_though_memory_is_short():
     """Writers wait for memory, and so for commits that have to be merged."""
     rounds = 3
@@ -541,6 +565,7 @@ main(an_overwrite_costs_two_puts,
      commits_to_other_chunks_are_merged,
      a_first_write_goes_on_from_a_commit_that_comes_meanwhile,
      an_array_goes_on_from_commits_of_other_hosts,
+     chunks_that_are_overwritten_show_the_new_state,
      commits_are_merged_though_memory_is_short,
      of_two_commits_to_a_chunk_one_wins,
      after_a_conflict_a_program_keeps_what_it_wrote,
