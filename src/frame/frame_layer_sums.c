@@ -33,11 +33,14 @@ uint64_t frame_sums_of_names(const struct metalayer *layers, size_t n)
     return frame_sums_of_bytes(bytes, at);
 }
 
-/* Record damage of metalayers. */
+/* Record damage of metalayers, unless another state has replaced this one. */
 static int mismatch(const struct frame *frame, uint64_t off, const char *what,
                     struct fault *fault)
 {
-    return frame_fault(frame, -EBADMSG, off, what, fault);
+    int r = frame_fault(frame, -EBADMSG, off, what, fault);
+
+    fault->mismatch = true;
+    return frame_check_kept(frame, r, fault);
 }
 
 int frame_check_names(const struct frame *frame, const struct metalayer *layers,

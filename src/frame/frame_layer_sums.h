@@ -6,7 +6,8 @@
 
 /*
  * Sums of metalayers, which are in the guard.  All of these functions pass what
- * is not to be checked.
+ * is not to be checked.  They return -ESTALE in place of -EBADMSG if another
+ * state of the frame has replaced this one.
  *
  * Format: framefs-format(7), "Sums".
  */

@@ -9,14 +9,9 @@
 #include "base/msgpack.h"
 #include "base/size.h"
 #include "chunk/chunk_format.h"
+#include "frame/frame_chunk_private.h"
 #include "frame/frame_layer_sums.h"
 #include "frame/frame_private.h"
-
-static const char *const prefixes[] = {
-    [METALAYER_FIXED] = "meta.",
-    [METALAYER_VL] = "vlmeta.",
-    [METALAYER_USERMETA] = "usermeta",
-};
 
 /* A part of the frame that holds a map of names and their values. */
 struct section {
@@ -310,12 +305,18 @@ static int read_trailer(struct frame *frame, struct metalayer_list *list,
 int metalayer_list_trailer(struct frame *frame, struct metalayer_list *list,
                            struct fault *fault)
 {
+    struct chunk_settling settling = { 0 };
     size_t before = list->nlayers;
-    int r = read_trailer(frame, list, fault);
+    int r;
 
-    if (r == 0)
-        r = frame_check_trailer(frame, list->layers + before,
-                                list->nlayers - before, fault);
+    /* Another program may be overwriting the trailer. */
+    do {
+        list->nlayers = before;
+        r = read_trailer(frame, list, fault);
+        if (r == 0)
+            r = frame_check_trailer(frame, list->layers + before,
+                                    list->nlayers - before, fault);
+    } while (frame_chunk_settle(frame->object, r, &settling, fault));
     return r;
 }
 
@@ -378,33 +379,6 @@ const struct metalayer *metalayer_find(const struct metalayer_list *list,
     return NULL;
 }
 
-const char *metalayer_prefix(enum metalayer_kind kind)
-{
-    return prefixes[kind];
-}
-
-const char *metalayer_parse_label(const char *label, enum metalayer_kind *kind)
-{
-    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
-        size_t len = strlen(prefixes[i]);
-
-        if (strncmp(label, prefixes[i], len) == 0) {
-            *kind = (enum metalayer_kind)i;
-            return label + len;
-        }
-    }
-    return NULL;
-}
-
-const struct metalayer *metalayer_find_label(const struct metalayer_list *list,
-                                             const char *label)
-{
-    enum metalayer_kind kind;
-    const char *name = metalayer_parse_label(label, &kind);
-
-    return name ? metalayer_find(list, kind, name) : NULL;
-}
-
 /* Complete a fault in a layer's chunk with its place in the file. */
 static int chunk_fault(const struct frame *frame, const struct metalayer *layer,
                        int error, struct fault *fault)
@@ -443,6 +417,7 @@ static int decode_layer(struct frame *frame, const struct metalayer *layer,
                         uint8_t *dst, size_t len, struct fault *fault)
 {
     struct chunk_decoder *decoder = NULL;
+    struct chunk_settling settling = { 0 };
     uint8_t *bytes = malloc(layer->len);
     ssize_t n = -ENOMEM;
     int r;
@@ -451,9 +426,11 @@ static int decode_layer(struct frame *frame, const struct metalayer *layer,
         r = fault_set(fault, -ENOMEM, 0, NULL);
         goto out;
     }
-    r = frame_read_at(frame, layer->off, bytes, layer->len, fault);
-    if (r == 0)
-        r = frame_check_vl(frame, layer, bytes, fault);
+    do {
+        r = frame_read_at(frame, layer->off, bytes, layer->len, fault);
+        if (r == 0)
+            r = frame_check_vl(frame, layer, bytes, fault);
+    } while (frame_chunk_settle(frame->object, r, &settling, fault));
     if (r < 0)
         goto out;
     n = chunk_decode(&(struct stored_chunk){ bytes, layer->len, NULL }, dst,
