@@ -6,15 +6,16 @@ A directory is served as the bucket of any name.
 """
 
 import calendar
-import hashlib
 import hmac
 import os
 import re
 import time
 import urllib.parse
 
+import s3_upstream
 from s3_bucket import Bucket, Changes, ID
 from s3_keys import Keys
+from s3_sign import signature
 from web import Handler, Web
 
 KEY = 'AKIDTEST'
@@ -26,25 +27,6 @@ def error(code):
     """Return the body of an error."""
     return (b'<?xml version="1.0"?>\n<Error><Code>%s</Code><Message>no</Message>'
             b'</Error>' % code.encode())
-
-
-def encode(text, safe):
-    """Encode a text that is encoded in any way."""
-    return urllib.parse.quote(urllib.parse.unquote_to_bytes(text),
-                              safe=safe + '-._~')
-
-
-def canonical_query(query):
-    pairs = [part.partition('=') for part in query.split('&') if part]
-    return '&'.join('%s=%s' % pair for pair in sorted(
-        (encode(name, ''), encode(value, '')) for name, _, value in pairs))
-
-
-def sign(secret, scope, text):
-    key = b'AWS4' + secret.encode()
-    for part in [*scope, text]:
-        key = hmac.digest(key, part.encode(), 'sha256')
-    return key.hex()
 
 
 class Refused(Exception):
@@ -73,15 +55,9 @@ def check_signature(method, target, headers, keys):
     if abs(calendar.timegm(time.strptime(when, '%Y%m%dT%H%M%SZ')) -
            time.time()) > SKEW:
         raise Refused('RequestTimeTooSkewed')
-    path, _, query = target.partition('?')
-    request = '\n'.join(
-        [method, encode(path, '/'), canonical_query(query),
-         *('%s:%s' % (name, ' '.join(headers[name].split()))
-           for name in names), '', ';'.join(names),
-         headers['X-Amz-Content-Sha256']])
-    text = '\n'.join(['AWS4-HMAC-SHA256', when, '/'.join(scope),
-                      hashlib.sha256(request.encode()).hexdigest()])
-    if not hmac.compare_digest(found[4], sign(secret, scope, text)):
+    signed = {name: headers[name] for name in names}
+    if not hmac.compare_digest(found[4], signature(secret, scope, method,
+                                                   target, signed)):
         raise Refused('SignatureDoesNotMatch')
     return key
 
@@ -112,7 +88,18 @@ class S3Handler(Changes, Keys, Handler):
             self.path = '/' + self.path.split('/', 2)[2]
         super().answer()
 
+    def pass_on(self, request, plan):
+        """Let another server answer; faults are added to that."""
+        reply = self.server.web.upstream.pass_on(request, self.body)
+        if plan.lost:
+            self.reset()
+        else:
+            s3_upstream.relay(self, reply)
+
     def serve(self, request, plan):
+        if self.server.web.upstream:
+            self.pass_on(request, plan)
+            return
         query = dict(urllib.parse.parse_qsl(request.query))
         if self.command not in ('GET', 'HEAD'):
             self.change(request, plan)
@@ -130,7 +117,8 @@ class S3Handler(Changes, Keys, Handler):
 
 class S3(Web):
     """A server of S3, for a `with` statement, which sets the environment so that
-    framefs uses it.
+    framefs uses it.  If the environment names another server, the requests are
+    passed on to that, see s3_upstream.py.
 
     keys       secret and token, or None, for each id of a key
     anonymous  nothing may be signed
@@ -138,6 +126,7 @@ class S3(Web):
     refused    errors of requests whose signature was wrong
     page       the number of keys in one page of a list
     more_keys  listed, too, although there are no such objects
+    upstream   the other server, or None
     """
 
     handler = S3Handler
@@ -152,10 +141,16 @@ class S3(Web):
         self.refused = []
         self.page = 1000
         self.more_keys = []
+        self.upstream = None
         self.bucket = Bucket()
         self.saved = {}
+        if s3_upstream.is_named():
+            self.upstream = s3_upstream.Upstream(self.top)
+            self.bucket = s3_upstream.Pretended()
 
     def __enter__(self):
+        if self.upstream:
+            self.upstream.begin()
         self.saved = dict(os.environ)
         for name in list(os.environ):
             if name.startswith('AWS_'):
@@ -171,5 +166,7 @@ class S3(Web):
 
     def __exit__(self, *failure):
         super().__exit__(*failure)
+        if self.upstream:
+            self.upstream.end()
         os.environ.clear()
         os.environ.update(self.saved)
