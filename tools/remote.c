@@ -255,6 +255,24 @@ int remote_open(const char *arg, bool to_change, struct store **out)
     return r;
 }
 
+int remote_abort_old(const char *arg, const struct s3_abort *how)
+{
+    const char *why;
+    struct net *net;
+    struct url url;
+    int r = url_parse(full_text(arg), &url, &why);
+
+    if (r < 0)
+        return r;
+    r = url.scheme == URL_S3 ? get_net(&net) : 1;
+    if (r == 0) {
+        r = s3_abort_old(net, &url, how);
+        net_put(net);
+    }
+    url_fini(&url);
+    return r < 0 ? r : 0;
+}
+
 int remote_open_lost(const char *arg, struct store **out)
 {
     const char *why;

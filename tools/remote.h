@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "frame/frame_ticket.h"
+#include "net/s3_abort.h"
 #include "store/store.h"
 #include "verb.h"
 
@@ -38,6 +39,10 @@ bool remote_refuse_change(const char *arg);
    says why. */
 int remote_open(const char *arg, bool to_change, struct store **out);
 const char *remote_refusal(void);
+
+/* Abort old uploads of the object that an argument names, see s3_abort_old();
+   nothing is done for other URLs than those with s3. */
+int remote_abort_old(const char *arg, const struct s3_abort *how);
 
 /* Open the store of a sparse frame on a server of S3 whose index is lost.
    Returns 0; -ENOENT if there are no chunks either; or as remote_open(). */

@@ -65,6 +65,34 @@ static int compare(const void *a, const void *b)
     return one->id < two->id ? -1 : one->id > two->id;
 }
 
+static int print_upload(void *context __attribute__((unused)), const char *id)
+{
+    printf("upload %s\n", id);
+    return 0;
+}
+
+static int abort_uploads(const struct job *job)
+{
+    const struct s3_abort how = { .dry_run = job->dry_run,
+                                  .visit = print_upload };
+    int r = remote_abort_old(job->url, &how);
+
+    return r < 0 ? report(job, r, &FAULT_NONE) : 0;
+}
+
+/* Is it a contiguous frame on a server of S3, which has no chunk objects? */
+static bool is_contiguous(const struct job *job)
+{
+    struct store *store;
+    bool contiguous;
+
+    if (!url_has_list(job->url) || remote_open(job->url, false, &store) < 0)
+        return false;
+    contiguous = !store_is_directory(store);
+    store_close(store);
+    return contiguous;
+}
+
 /* Open the store of the frame.  If nothing is there, a program may have begun
    to make a frame; this opens the store of that, and then `whole` is false. */
 static int open_store(const struct job *job, struct store **out, bool *whole)
@@ -83,6 +111,8 @@ static int list_old(struct job *job)
     bool whole;
     int r = open_store(job, &store, &whole);
 
+    if (r == -EROFS && is_contiguous(job))
+        return 0;
     if (r < 0)
         return report(job, r, &FAULT_NONE);
     r = store_s3_list_old(store, add, job);
@@ -177,8 +207,10 @@ static int collect(struct job *job)
 {
     struct store *store;
     bool whole;
-    int r = list_old(job);
+    int r = abort_uploads(job);
 
+    if (r == 0)
+        r = list_old(job);
     if (r < 0 || job->n == 0)
         return r;
     r = open_store(job, &store, &whole);
@@ -230,7 +262,10 @@ const struct verb verb_gc = {
         "and that are\n"
         "older than the option grace, and deletes them.  One with a higher "
         "number than\n"
-        "all in the index stays, so that its number is not used again.\n\n"
+        "all in the index stays, so that its number is not used again.\n"
+        "Parts of a contiguous frame that were sent as long ago, and never put "
+        "together,\n"
+        "go, too.\n\n"
         "Example:\n"
         "  b2frame gc -o grace=3600 s3://bucket/run7.b2frame\n",
     .run = run,

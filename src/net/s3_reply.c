@@ -8,69 +8,12 @@
 #include "base/size.h"
 #include "net/iso_time.h"
 #include "net/percent.h"
-#include "net/xml.h"
-
-/* An answer that is being parsed. */
-struct answer {
-    struct xml xml;
-    bool no_memory;
-};
-
-/* Enter the outermost element. */
-static void begin(struct answer *answer, const char *text, size_t len)
-{
-    answer->no_memory = false;
-    xml_begin(&answer->xml, text, len);
-    xml_next(&answer->xml);
-}
-
-static int end(struct answer *answer, struct fault *fault)
-{
-    if (answer->no_memory)
-        return -ENOMEM;
-    return xml_end(&answer->xml, fault);
-}
-
-static void expect(struct answer *answer, const char *name)
-{
-    if (!xml_is(&answer->xml, name))
-        xml_fail(&answer->xml, "XML is not the answer to this request");
-}
-
-/* Read the text of an element.  Returns NULL after a failure. */
-static char *read_text(struct answer *answer)
-{
-    struct secret text = { 0 };
-    char *taken;
-
-    xml_read(&answer->xml, &text);
-    taken = secret_take(&text);
-    if (!taken)
-        answer->no_memory = true;
-    return taken;
-}
-
-/* Replace a text that an earlier element of the same name may have left. */
-static void read_into(struct answer *answer, char **out)
-{
-    free(*out);
-    *out = read_text(answer);
-}
-
-static void read_cut(struct answer *answer, char *out, size_t size)
-{
-    char *text = read_text(answer);
-
-    out[0] = '\0';
-    if (text)
-        strncat(out, text, size - 1);
-    free(text);
-}
+#include "net/s3_answer.h"
 
 /* Read a tag, which is useless if it is cut. */
-static void read_etag(struct answer *answer, char out[S3_ETAG_MAX])
+static void read_etag(struct s3_answer *answer, char out[S3_ETAG_MAX])
 {
-    char *text = read_text(answer);
+    char *text = s3_answer_text(answer);
 
     out[0] = '\0';
     if (text && strlen(text) < S3_ETAG_MAX)
@@ -78,9 +21,9 @@ static void read_etag(struct answer *answer, char out[S3_ETAG_MAX])
     free(text);
 }
 
-static void read_size(struct answer *answer, uint64_t *out)
+static void read_size(struct s3_answer *answer, uint64_t *out)
 {
-    char *text = read_text(answer);
+    char *text = s3_answer_text(answer);
     size_t len = text ? strlen(text) : 0;
 
     /* size_parse() also knows suffixes. */
@@ -89,37 +32,17 @@ static void read_size(struct answer *answer, uint64_t *out)
     free(text);
 }
 
-static void read_time(struct answer *answer, time_t *out)
-{
-    char *text = read_text(answer);
-
-    if (text && !iso_time_parse(text, out))
-        *out = 0;
-    free(text);
-}
-
-static bool read_bool(struct answer *answer)
-{
-    char *text = read_text(answer);
-    bool yes = text && strcmp(text, "true") == 0;
-
-    if (text && !yes && strcmp(text, "false") != 0)
-        xml_fail(&answer->xml, "value in XML is not true or false");
-    free(text);
-    return yes;
-}
-
-static void read_object(struct answer *answer, struct s3_object *out)
+static void read_object(struct s3_answer *answer, struct s3_object *out)
 {
     struct xml *xml = &answer->xml;
 
     while (xml_next(xml)) {
         if (xml_is(xml, "Key"))
-            read_into(answer, &out->key);
+            s3_answer_into(answer, &out->key);
         else if (xml_is(xml, "Size"))
             read_size(answer, &out->size);
         else if (xml_is(xml, "LastModified"))
-            read_time(answer, &out->modified);
+            s3_answer_time(answer, &out->modified);
         else if (xml_is(xml, "ETag"))
             read_etag(answer, out->etag);
         else
@@ -129,44 +52,27 @@ static void read_object(struct answer *answer, struct s3_object *out)
         xml_fail(xml, "object in XML has no key");
 }
 
-/* Make room for one more element, of zeros.  There is always room for a power
-   of two of them. */
-static void *grow(struct answer *answer, void *array, size_t n, size_t size)
+static void add_object(struct s3_answer *answer, struct s3_list *list)
 {
-    char *grown = array;
-
-    if ((n & (n - 1)) == 0)
-        grown = reallocarray(array, n > 0 ? 2 * n : 1, size);
-    if (!grown) {
-        answer->no_memory = true;
-        xml_fail(&answer->xml, "");
-        return array;
-    }
-    memset(grown + n * size, 0, size);
-    return grown;
-}
-
-static void add_object(struct answer *answer, struct s3_list *list)
-{
-    list->objects =
-        grow(answer, list->objects, list->nobjects, sizeof(list->objects[0]));
+    list->objects = s3_answer_grow(answer, list->objects, list->nobjects,
+                                   sizeof(list->objects[0]));
     if (!answer->no_memory)
         read_object(answer, &list->objects[list->nobjects++]);
 }
 
-static void add_prefix(struct answer *answer, struct s3_list *list)
+static void add_prefix(struct s3_answer *answer, struct s3_list *list)
 {
     struct xml *xml = &answer->xml;
     char **prefix;
 
-    list->prefixes = grow(answer, list->prefixes, list->nprefixes,
-                          sizeof(list->prefixes[0]));
+    list->prefixes = s3_answer_grow(answer, list->prefixes, list->nprefixes,
+                                    sizeof(list->prefixes[0]));
     if (answer->no_memory)
         return;
     prefix = &list->prefixes[list->nprefixes++];
     while (xml_next(xml)) {
         if (xml_is(xml, "Prefix"))
-            read_into(answer, prefix);
+            s3_answer_into(answer, prefix);
         else
             xml_skip(xml);
     }
@@ -174,47 +80,16 @@ static void add_prefix(struct answer *answer, struct s3_list *list)
         xml_fail(xml, "prefix in XML is missing");
 }
 
-/* Decode a key.  Servers that encode them write a blank as '+'. */
-static void decode(struct answer *answer, char **key)
-{
-    struct secret text = { 0 };
-    char *c = *key;
-
-    while ((c = strchr(c, '+')))
-        *c = ' ';
-    percent_decode(*key, strlen(*key), &text);
-    if (text.text && memchr(text.text, '\0', text.len))
-        text.text[0] = '\0';
-    free(*key);
-    *key = secret_take(&text);
-    if (!*key)
-        answer->no_memory = true;
-}
-
-static void decode_keys(struct answer *answer, struct s3_list *list)
+static void decode_keys(struct s3_answer *answer, struct s3_list *list)
 {
     for (size_t i = 0; i < list->nobjects; i++)
-        decode(answer, &list->objects[i].key);
+        s3_answer_decode(answer, &list->objects[i].key);
     for (size_t i = 0; i < list->nprefixes; i++)
-        decode(answer, &list->prefixes[i]);
+        s3_answer_decode(answer, &list->prefixes[i]);
 }
 
-/* Values that a list gives of itself. */
-struct list_flags {
-    bool truncated;
-    bool encoded;
-};
-
-static void read_encoding(struct answer *answer, struct list_flags *flags)
-{
-    char *text = read_text(answer);
-
-    flags->encoded = text && strcmp(text, "url") == 0;
-    free(text);
-}
-
-static void read_list(struct answer *answer, struct s3_list *list,
-                      struct list_flags *flags)
+static void read_list(struct s3_answer *answer, struct s3_list *list,
+                      struct s3_list_flags *flags)
 {
     struct xml *xml = &answer->xml;
 
@@ -224,11 +99,11 @@ static void read_list(struct answer *answer, struct s3_list *list,
         else if (xml_is(xml, "CommonPrefixes"))
             add_prefix(answer, list);
         else if (xml_is(xml, "IsTruncated"))
-            flags->truncated = read_bool(answer);
+            flags->truncated = s3_answer_bool(answer);
         else if (xml_is(xml, "NextContinuationToken"))
-            read_into(answer, &list->next);
+            s3_answer_into(answer, &list->next);
         else if (xml_is(xml, "EncodingType"))
-            read_encoding(answer, flags);
+            s3_answer_encoding(answer, flags);
         else
             xml_skip(xml);
     }
@@ -236,7 +111,7 @@ static void read_list(struct answer *answer, struct s3_list *list,
 
 /* The list must end if it says so, or else it would be asked for without
    end. */
-static void check_next(struct answer *answer, struct s3_list *list,
+static void check_next(struct s3_answer *answer, struct s3_list *list,
                        bool truncated)
 {
     if (truncated && (!list->next || list->next[0] == '\0'))
@@ -250,20 +125,20 @@ static void check_next(struct answer *answer, struct s3_list *list,
 int s3_list_parse(const char *text, size_t len, struct s3_list *out,
                   struct fault *fault)
 {
-    struct list_flags flags = { 0 };
+    struct s3_list_flags flags = { 0 };
     struct s3_list list = { 0 };
-    struct answer answer;
+    struct s3_answer answer;
     int r;
 
-    begin(&answer, text, len);
-    expect(&answer, "ListBucketResult");
+    s3_answer_begin(&answer, text, len);
+    s3_answer_expect(&answer, "ListBucketResult");
     read_list(&answer, &list, &flags);
-    r = end(&answer, fault);
+    r = s3_answer_end(&answer, fault);
     if (r == 0) {
         check_next(&answer, &list, flags.truncated);
         if (flags.encoded)
             decode_keys(&answer, &list);
-        r = end(&answer, fault);
+        r = s3_answer_end(&answer, fault);
     }
     if (r < 0)
         s3_list_fini(&list);
@@ -285,17 +160,17 @@ void s3_list_fini(struct s3_list *list)
 }
 
 /* Read the elements of an Error. */
-static void read_error(struct answer *answer, struct s3_error *out)
+static void read_error(struct s3_answer *answer, struct s3_error *out)
 {
     struct xml *xml = &answer->xml;
 
     while (xml_next(xml)) {
         if (xml_is(xml, "Code"))
-            read_cut(answer, out->code, sizeof(out->code));
+            s3_answer_cut(answer, out->code, sizeof(out->code));
         else if (xml_is(xml, "Message"))
-            read_cut(answer, out->message, sizeof(out->message));
+            s3_answer_cut(answer, out->message, sizeof(out->message));
         else if (xml_is(xml, "Region"))
-            read_cut(answer, out->region, sizeof(out->region));
+            s3_answer_cut(answer, out->region, sizeof(out->region));
         else
             xml_skip(xml);
     }
@@ -304,7 +179,7 @@ static void read_error(struct answer *answer, struct s3_error *out)
 }
 
 /* Other services than S3 put their error into an ErrorResponse. */
-static void read_error_response(struct answer *answer, struct s3_error *out)
+static void read_error_response(struct s3_answer *answer, struct s3_error *out)
 {
     struct xml *xml = &answer->xml;
     bool found = false;
@@ -345,17 +220,17 @@ int s3_error_parse(const char *text, size_t len, struct s3_error *out,
                    struct fault *fault)
 {
     struct s3_error error = { 0 };
-    struct answer answer;
+    struct s3_answer answer;
     int r;
 
-    begin(&answer, text, len);
+    s3_answer_begin(&answer, text, len);
     if (xml_is(&answer.xml, "ErrorResponse")) {
         read_error_response(&answer, &error);
     } else {
-        expect(&answer, "Error");
+        s3_answer_expect(&answer, "Error");
         read_error(&answer, &error);
     }
-    r = end(&answer, fault);
+    r = s3_answer_end(&answer, fault);
     if (r == 0)
         *out = error;
     return r;
@@ -364,21 +239,21 @@ int s3_error_parse(const char *text, size_t len, struct s3_error *out,
 int s3_upload_parse(const char *text, size_t len, char **out,
                     struct fault *fault)
 {
-    struct answer answer;
+    struct s3_answer answer;
     char *id = NULL;
     int r;
 
-    begin(&answer, text, len);
-    expect(&answer, "InitiateMultipartUploadResult");
+    s3_answer_begin(&answer, text, len);
+    s3_answer_expect(&answer, "InitiateMultipartUploadResult");
     while (xml_next(&answer.xml)) {
         if (xml_is(&answer.xml, "UploadId"))
-            read_into(&answer, &id);
+            s3_answer_into(&answer, &id);
         else
             xml_skip(&answer.xml);
     }
     if (!id || id[0] == '\0')
         xml_fail(&answer.xml, "upload in XML has no id");
-    r = end(&answer, fault);
+    r = s3_answer_end(&answer, fault);
     if (r < 0)
         free(id);
     else
@@ -386,7 +261,7 @@ int s3_upload_parse(const char *text, size_t len, char **out,
     return r;
 }
 
-static void read_complete(struct answer *answer, struct s3_complete *out)
+static void read_complete(struct s3_answer *answer, struct s3_complete *out)
 {
     struct xml *xml = &answer->xml;
 
@@ -404,17 +279,17 @@ int s3_complete_parse(const char *text, size_t len, struct s3_complete *out,
                       struct fault *fault)
 {
     struct s3_complete complete = { 0 };
-    struct answer answer;
+    struct s3_answer answer;
     int r;
 
-    begin(&answer, text, len);
+    s3_answer_begin(&answer, text, len);
     if (xml_is(&answer.xml, "Error")) {
         read_error(&answer, &complete.error);
     } else {
-        expect(&answer, "CompleteMultipartUploadResult");
+        s3_answer_expect(&answer, "CompleteMultipartUploadResult");
         read_complete(&answer, &complete);
     }
-    r = end(&answer, fault);
+    r = s3_answer_end(&answer, fault);
     if (r == 0)
         *out = complete;
     return r;

@@ -76,6 +76,30 @@ int s3_error_parse(const char *text, size_t len, struct s3_error *out,
 int s3_upload_parse(const char *text, size_t len, char **out,
                     struct fault *fault);
 
+/* A multipart upload that is not finished. */
+struct s3_pending {
+    char *key;
+    char *id;
+    time_t begun; /* 0: unknown */
+};
+
+/* One page of a list of them. */
+struct s3_uploads {
+    struct s3_pending *uploads;
+    size_t n;
+    char *next_key; /* with `next_id`, where the list goes on; NULL: this is the
+                       last page */
+    char *next_id;
+};
+
+/* Parse the answer of ListMultipartUploads, ListMultipartUploadsResult.  `out`
+   is to be freed with s3_uploads_fini(). */
+int s3_uploads_parse(const char *text, size_t len, struct s3_uploads *out,
+                     struct fault *fault);
+
+/* Free a list of uploads. */
+void s3_uploads_fini(struct s3_uploads *uploads);
+
 /* The result of a multipart upload. */
 struct s3_complete {
     char etag[S3_ETAG_MAX];

@@ -49,6 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct s3_complete complete;
     struct s3_error error;
     struct s3_list list;
+    struct s3_uploads uploads;
     struct xml xml;
     char *id;
 
@@ -65,6 +66,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (succeeded(s3_upload_parse(text, size, &id, &fault), &fault, size)) {
         insist(id[0] != '\0');
         free(id);
+    }
+    if (succeeded(s3_uploads_parse(text, size, &uploads, &fault), &fault,
+                  size)) {
+        for (size_t i = 0; i < uploads.n; i++)
+            insist(uploads.uploads[i].key && uploads.uploads[i].id);
+        insist(!uploads.next_key == !uploads.next_id);
+        s3_uploads_fini(&uploads);
     }
     if (succeeded(s3_complete_parse(text, size, &complete, &fault), &fault,
                   size))

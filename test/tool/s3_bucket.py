@@ -16,6 +16,8 @@ import urllib.parse
 import uuid
 from xml.sax.saxutils import escape
 
+from s3_keys import iso_time
+
 ID = 'x-amz-meta-framefs-commit'
 
 
@@ -125,6 +127,28 @@ class Changes:
         tag = '"%s"' % hashlib.md5(self.body).hexdigest()
         return 200, [('ETag', tag)], None
 
+    def list_uploads(self, query):
+        found = sorted(
+            (parts['key'], upload, parts['begun'])
+            for upload, parts in self.server.web.bucket.uploads.items()
+            if parts['key'].startswith(query['prefix']))
+        found = [one for one in found if one[:2] > (
+            query.get('key-marker', ''), query.get('upload-id-marker', ''))]
+        page = found[:self.server.web.page]
+        text = ''.join(
+            '<Upload><Key>%s</Key><UploadId>%s</UploadId><Initiated>%s'
+            '</Initiated></Upload>' % (urllib.parse.quote(key), upload,
+                                       iso_time(begun))
+            for key, upload, begun in page)
+        if len(page) < len(found):
+            text += ('<IsTruncated>true</IsTruncated><NextKeyMarker>%s'
+                     '</NextKeyMarker><NextUploadIdMarker>%s'
+                     '</NextUploadIdMarker>' % (
+                         urllib.parse.quote(page[-1][0]), page[-1][1]))
+        self.tell(200, body=(
+            '<ListMultipartUploadsResult><EncodingType>url</EncodingType>%s'
+            '</ListMultipartUploadsResult>' % text).encode())
+
     def complete(self, path, query):
         bucket = self.server.web.bucket
         parts = bucket.uploads.get(query['uploadId'])
@@ -188,7 +212,9 @@ class Changes:
                 self.tell(204)
         elif 'uploads' in query:
             upload = uuid.uuid4().hex
-            bucket.uploads[upload] = {'id': self.headers.get(ID)}
+            bucket.uploads[upload] = {'id': self.headers.get(ID),
+                                      'key': request.path[1:],
+                                      'begun': time.time()}
             self.tell(200, body=b'<InitiateMultipartUploadResult><UploadId>%s'
                       b'</UploadId></InitiateMultipartUploadResult>'
                       % upload.encode())

@@ -293,6 +293,35 @@ def an_upload_is_aborted():
         check(not os.path.exists('f'), 'is there')
 
 
+def an_upload_that_was_left_is_aborted_by_gc():
+    """The reply to the request that began it was lost."""
+    with S3('.') as s3:
+        uploads_of = s3.bucket.uploads
+        s3.page = 1
+        for name in 'f', 'f', 'f', 'f2':
+            uploads_of[name + str(len(uploads_of))] = {
+                'id': None, 'key': name, 'begun': time.time() - 1000}
+        uploads_of['young'] = {'id': None, 'key': 'f', 'begun': time.time()}
+        before = sorted(uploads_of)
+        for there in False, True:
+            url = s3.url + 'f'
+            check(not b2frame('gc', url), 'of others')
+            said = b2frame('gc', '--dry-run', '-o', 'grace=500', url).decode()
+            check(said.split() == ['upload', 'f0', 'upload', 'f1', 'upload',
+                                   'f2'], said)
+            check(sorted(uploads_of) == before, 'a dry run deletes')
+            if not there:
+                create(url, content=CONTENT)
+                check(sorted(uploads_of) == before, 'create deletes')
+        b2frame('gc', '-o', 'grace=500', url)
+        check(sorted(uploads_of) == ['f23', 'young'], '%s' % uploads_of)
+        s3.forget(lambda request, _number: Plan(
+            status=403, body=error('AccessDenied'))
+            if 'uploads' in request.query else None)
+        check(not b2frame('gc', '-o', 'grace=0', url), 'a list that is refused')
+        check_frame('f', CONTENT)
+
+
 def a_frame_without_index_is_repaired():
     frame('f', CONTENT, *SPARSE)
     with S3('.') as s3:
@@ -354,6 +383,7 @@ main(a_sparse_frame_is_made,
      a_lost_reply_does_no_harm_to_an_upload,
      an_upload_replaces_nothing,
      an_upload_is_aborted,
+     an_upload_that_was_left_is_aborted_by_gc,
      a_frame_without_index_is_repaired,
      an_object_that_may_be_of_others_stays,
      an_error_ends_all)

@@ -100,9 +100,12 @@ class S3Handler(Changes, Keys, Handler):
         if self.server.web.upstream:
             self.pass_on(request, plan)
             return
-        query = dict(urllib.parse.parse_qsl(request.query))
+        query = dict(urllib.parse.parse_qsl(request.query,
+                                            keep_blank_values=True))
         if self.command not in ('GET', 'HEAD'):
             self.change(request, plan)
+        elif 'uploads' in query:
+            self.list_uploads(query)
         elif query.get('list-type') == '2':
             self.list_keys(query)
         # Keys are no paths: there are no directories.
