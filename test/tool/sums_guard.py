@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# test: b2frame sums guard; timeout 180
+# test: b2frame sums guard; timeout 300
 """The guard of a frame is as documented, and tells damage of metalayers and old
 chunks from changes by other programs.
 
