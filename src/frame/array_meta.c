@@ -165,12 +165,15 @@ int array_meta_check(const struct frame *frame, const struct metalayer *layer,
                      const uint8_t *content, struct fault *fault)
 {
     const struct frame_sums *sums = frame->unchecked ? NULL : frame->sums;
+    int r;
 
     if (!sums || sums->array == 0 ||
         array_sum(content, layer->len) == sums->array)
         return 0;
-    return frame_fault(frame, -EBADMSG, layer->off,
-                       "the shape of the array does not match its sum", fault);
+    r = frame_fault(frame, -EBADMSG, layer->off,
+                    "the shape of the array does not match its sum", fault);
+    fault->mismatch = true;
+    return r;
 }
 
 ssize_t array_meta_read(struct frame *frame, const struct metalayer *layer,

@@ -176,7 +176,13 @@ static int load_header(struct frame_writer *writer, struct frame *frame,
         r = store_object_stat(frame->object, &writer->stat);
     if (r == 0)
         r = frame_load_stamp(writer, frame, fault);
-    return r < 0 ? r : layers_read(frame, &writer->fixed, &writer->vl, fault);
+    if (r == 0)
+        r = layers_read(frame, &writer->fixed, &writer->vl, fault);
+    /* A commit would make sums of the damage. */
+    if (r == -EBADMSG && fault->mismatch)
+        fault->what = "metalayers do not match their sums, so the frame must "
+                      "be repaired before it is changed";
+    return r;
 }
 
 int frame_writer_check_store(struct store *store, struct fault *fault)
