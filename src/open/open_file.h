@@ -143,6 +143,14 @@ bool open_file_defer_mtime(struct fs *fs, struct open_file *open,
 bool open_file_is_kernel_in_sync(struct fs *fs, struct open_file *open);
 
 /*
+ * The kernel sets the size of a file that no program has open.  Its cache gets
+ * that size, so if it matches this version now, or if there is nothing but a
+ * size in it, it will match.  Called before the size changes.
+ */
+void open_file_note_resize(struct fs *fs, const struct open_file *open,
+                           struct open_version *version);
+
+/*
  * Record which state of a file the kernel caches from now on.  Returns true if
  * that is the state it cached before, so that its pages stay valid.
  */

@@ -106,6 +106,35 @@ bool open_file_is_kernel_in_sync(struct fs *fs, struct open_file *open)
     return in_sync;
 }
 
+/* Has the kernel looked a file up, but never opened it? */
+static bool is_only_looked_up(struct fs *fs, const struct open_file *open,
+                              const struct open_version *version)
+{
+    const struct node *node = open->node;
+    bool only;
+
+    pthread_mutex_lock(&fs->nodes.lock);
+    only = open->new_size > 0 && version->file && !node->kernel_stale &&
+           !node->unread;
+    pthread_mutex_unlock(&fs->nodes.lock);
+    return only;
+}
+
+void open_file_note_resize(struct fs *fs, const struct open_file *open,
+                           struct open_version *version)
+{
+    uint64_t mark = version->file ? file_mark(version->file) : 0;
+
+    if (!fs->writeback)
+        return;
+    if (is_cached(fs, open, version, mark) ||
+        is_only_looked_up(fs, open, version)) {
+        pthread_mutex_lock(&fs->nodes.lock);
+        version->cached = true;
+        pthread_mutex_unlock(&fs->nodes.lock);
+    }
+}
+
 bool open_file_cached(struct fs *fs, struct node *node,
                       struct open_version *version)
 {

@@ -51,8 +51,10 @@ static int set_size(struct fs *fs, struct node *node, off_t size)
         return r;
     version = open_file_version(open);
     r = open_version_check_access(version, W_OK);
-    if (r == 0)
+    if (r == 0) {
+        open_file_note_resize(fs, open, version);
         r = setattr_size(fs, open, version, size);
+    }
     open_version_put(version);
     open_file_put(fs, open);
     return r;

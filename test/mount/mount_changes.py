@@ -298,7 +298,10 @@ def frame_that_is_open_is_not_changed_as_the_one_it_replaced():
 def frame_is_closed_before_it_is_looked_up_anew():
     make()
     with Mount('src', 'mnt') as mount:
+        closed = mount.descriptors()
+        check(read(mount / 'a') == DATA, 'content at first')
         old = os.open(mount / 'a', os.O_PATH)
+        wait_for(lambda: mount.descriptors() == closed, 'the file to be closed')
         before = mount.descriptors()
         make(DATA + MORE)
         os.truncate('/proc/self/fd/%d' % old, 100)

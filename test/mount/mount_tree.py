@@ -118,7 +118,24 @@ def hard_links_are_one_file():
         check(read(mount / 'sub/b') == DATA, 'content')
 
 
+def hard_links_change_together():
+    """What changes by one name of a file that no program has open shows by the
+    other one at once."""
+    os.makedirs('src/sub')
+    write('src/a.b2frame', frame(DATA, 4096))
+    os.link('src/a.b2frame', 'src/sub/b.b2')
+    with Mount('src', 'mnt') as mount:
+        a, b = mount / 'a', mount / 'sub/b'
+        check(os.stat(b).st_size == len(DATA), 'size')
+        os.truncate(a, len(DATA) - 1)
+        with open(a, 'ab') as file:
+            file.write(b'more')
+        check(os.stat(b).st_size == len(DATA) + 3, 'size after a change')
+        check(read(b) == DATA[:-1] + b'more', 'content after a change')
+
+
 main(tree_of_many_files,
      one_large_directory,
      nodes_are_forgotten,
-     hard_links_are_one_file)
+     hard_links_are_one_file,
+     hard_links_change_together)
