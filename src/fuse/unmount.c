@@ -224,6 +224,17 @@ static int clear(char *path, const struct daemon *daemon)
     return -EIO;
 }
 
+/* Is the same mount still there in another place, after a bind mount, or in the
+   daemon's mount namespace?  Then the daemon goes on serving it.  The next
+   mount at this path may look the same, but waits for the daemon. */
+static bool is_elsewhere(const struct daemon *daemon)
+{
+    const struct mount_entry *mount = &daemon->mount;
+
+    return mount_table_has(0, mount->dev, mount->tag) > 0 ||
+           mount_table_has(pid_of(daemon), mount->dev, mount->tag) > 0;
+}
+
 static int unmount_and_wait(char *path, struct daemon *daemon)
 {
     int found = look_for_daemon(daemon);
@@ -237,7 +248,9 @@ static int unmount_and_wait(char *path, struct daemon *daemon)
                   path, strerror(-found));
         r = found;
     }
-    if (r == 0 && daemon->lock != 0)
+    if (r < 0 || (daemon->lock != 0 && is_elsewhere(daemon)))
+        return r;
+    if (daemon->lock != 0)
         r = await(path, daemon->lock);
     return r == 0 ? check_saved(path, daemon) : r;
 }

@@ -222,6 +222,26 @@ def unmount_of_a_read_only_mount_returns():
         check(mount.daemon.wait(PATIENCE) == 0, 'status')
 
 
+def unmount_of_one_of_several_places_does_not_wait():
+    """Nor does the unmount of a copy of the mount in another namespace."""
+    if not is_root():
+        raise Skipped('needs root, to make a bind mount')
+    unmount = FRAMEFS + ' --unmount '
+    os.mkdir('src')
+    with Mount('src', 'mnt') as mount:
+        write(mount / 'a', DATA)
+        os.mkdir('other')
+        sh('mount --bind mnt other')
+        try:
+            sh('timeout %d %s other' % (PATIENCE, unmount))
+        finally:
+            if is_mounted('other'):
+                sh('umount -il other')
+        check(not is_mounted('other'), 'is mounted')
+        sh('timeout %d unshare -m %s mnt' % (PATIENCE, unmount))
+        check(read(mount / 'a') == DATA, 'content')
+
+
 def unmount_takes_a_regular_file():
     write('a.b2frame', frame(DATA, 1 << 20))
     with Mount('a.b2frame', 'a.b2frame') as mount:
@@ -377,6 +397,7 @@ main(next_mount_waits_for_the_old_daemon,
      next_mount_of_a_device_number_misleads_nobody,
      unmount_waits_until_all_is_saved,
      unmount_of_a_read_only_mount_returns,
+     unmount_of_one_of_several_places_does_not_wait,
      unmount_takes_a_regular_file,
      unmount_clears_what_a_dead_daemon_left,
      killed_daemon_that_waits_for_itself_is_cleared,
