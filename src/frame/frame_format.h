@@ -156,7 +156,4 @@ enum {
 };
 #define FRAME_GUARD_MAGIC "b2guard\002"
 
-/* The guard of the first kind, right behind the index, is ignored. */
-#define FRAME_GUARD_MAGIC_1 "b2guard\001"
-
 #endif

@@ -178,17 +178,20 @@ static int read_guard(struct frame *frame, const struct frame_ends *ends,
     return r == 0 ? keep_tags(frame, ends, fault) : r;
 }
 
-/* Does the frame have a guard of the first kind, right behind the index?  It is
-   ignored, because it has no tags, and no sums of metalayers. */
-static bool has_first_kind(struct frame *frame)
+/* Does the frame have a guard of another kind, which an earlier or a later
+   version of framefs has written?  All other kinds are right behind the index.
+   They are ignored. */
+static bool has_other_kind(struct frame *frame)
 {
+    const size_t same_len = FRAME_GUARD_MAGIC_LEN - 1;
     uint8_t magic[FRAME_GUARD_MAGIC_LEN];
     struct fault ignored;
 
     return frame->tags_off > 0 &&
            frame_read_at(frame, frame->tags_off, magic, sizeof(magic),
                          &ignored) == 0 &&
-           memcmp(magic, FRAME_GUARD_MAGIC_1, sizeof(magic)) == 0;
+           memcmp(magic, FRAME_GUARD_MAGIC, same_len) == 0 &&
+           magic[same_len] != FRAME_GUARD_MAGIC[same_len];
 }
 
 int frame_read_sums(struct frame *frame, const struct frame_ends *ends,
@@ -205,7 +208,7 @@ int frame_read_sums(struct frame *frame, const struct frame_ends *ends,
     if (type != FRAME_FINGERPRINT_128 && !frame_has_own_stamp(frame))
         return 0;
     r = read_guard(frame, ends, end + FRAME_FINGERPRINT_OFF, fault);
-    if (r == -EBADMSG && has_first_kind(frame))
+    if (r == -EBADMSG && has_other_kind(frame))
         return 0;
     if (r == 0 && type != FRAME_FINGERPRINT_128)
         frame->guard_damaged = true;

@@ -368,10 +368,11 @@ def lost_tags_lose_nothing(layout):
     check(tags[-1] and not any(tags[:-1]), tags)
 
 
-def guard_of_the_first_kind(sums):
-    """Make the frame file that an early version wrote."""
+def guard_of_kind(kind, sums):
+    """Make the frame file that another version wrote."""
     index_end = sums.index_off + len(sums.index)
-    guard = (b'b2guard\x01' + bytes(16) + sums_format.record_of(sums.index, 0))
+    guard = (b'b2guard' + bytes([kind]) + bytes(16) +
+             sums_format.record_of(sums.index, 0))
     data = bytearray(sums.data[:index_end] + guard + sums.stamp +
                      sums.data[sums.trailer_off:])
     struct.pack_into('>Q', data, 16, len(data))
@@ -381,13 +382,13 @@ def guard_of_the_first_kind(sums):
 
 
 @layouts
-def a_guard_of_the_first_kind_is_ignored(layout):
+def a_guard_of_another_kind_is_ignored(layout):
     content = noise(20000)
-    for chunksize in '5000', '100':
+    for chunksize, kind in ('5000', 1), ('100', 1), ('5000', 3):
         b2frame('create', '--force', '--layout', layout, '--clevel', '0',
                 '--chunksize', chunksize, write('content', content), 'f')
         name = files('f')[-1]
-        write(name, guard_of_the_first_kind(sums_of('f')))
+        write(name, guard_of_kind(kind, sums_of('f')))
         check(b2frame('cat', 'f') == content, 'content')
         check(not info('f')['sums']['in_force'], 'sums')
         check(verified('f')['summed'] == 0, 'verify')
@@ -403,4 +404,4 @@ main(sums_are_as_documented, every_change_leaves_sums_as_documented,
      a_flipped_bit_of_a_shape_is_seen, a_chunk_shape_in_the_padding_is_seen,
      a_metalayer_may_be_overwritten_by_others,
      an_old_chunk_in_its_place_is_refused, a_lost_record_loses_nothing,
-     lost_tags_lose_nothing, a_guard_of_the_first_kind_is_ignored)
+     lost_tags_lose_nothing, a_guard_of_another_kind_is_ignored)
