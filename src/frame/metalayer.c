@@ -227,7 +227,6 @@ int metalayer_list_fixed(struct frame *frame, struct metalayer_list *list,
         .end = frame->base + frame->info.header_len,
         .max = FRAME_METALAYERS_MAX,
     };
-
     size_t before = list->nlayers;
     int r;
 
@@ -235,7 +234,8 @@ int metalayer_list_fixed(struct frame *frame, struct metalayer_list *list,
         return 0;
     r = read_section(frame, &section, list, fault);
     if (r == 0)
-        r = frame_check_names(frame, list->layers + before,
+        r = frame_check_names(frame,
+                              before > 0 ? list->layers + before : list->layers,
                               list->nlayers - before, fault);
     return r;
 }

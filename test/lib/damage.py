@@ -93,6 +93,9 @@ class Library:
         return found
 
 
+# A library with sanitizers cannot be loaded.
+if SANITIZED:
+    sys.exit(SKIP)
 LIBRARY = Library()
 
 
@@ -250,9 +253,6 @@ def overwrite(frame, rng):
 
 
 def main():
-    if SANITIZED:
-        print('a library with sanitizers')
-        sys.exit(SKIP)
     frames = list(make_frames())
     for harm, number in (flip, FLIPS), (overwrite, OVERWRITES):
         rng = random.Random(SEED)
