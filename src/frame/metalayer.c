@@ -216,6 +216,13 @@ static int read_section(struct frame *frame, const struct section *section,
 }
 
 /* Format: frame.md, 3; history.md, 2 for frames without any. */
+/* The metalayers of a list behind the first ones; NULL if there is none. */
+static const struct metalayer *layers_from(const struct metalayer_list *list,
+                                           size_t first)
+{
+    return first < list->nlayers ? list->layers + first : NULL;
+}
+
 int metalayer_list_fixed(struct frame *frame, struct metalayer_list *list,
                          struct fault *fault)
 {
@@ -234,8 +241,7 @@ int metalayer_list_fixed(struct frame *frame, struct metalayer_list *list,
         return 0;
     r = read_section(frame, &section, list, fault);
     if (r == 0)
-        r = frame_check_names(frame,
-                              before > 0 ? list->layers + before : list->layers,
+        r = frame_check_names(frame, layers_from(list, before),
                               list->nlayers - before, fault);
     return r;
 }
@@ -314,7 +320,7 @@ int metalayer_list_trailer(struct frame *frame, struct metalayer_list *list,
         list->nlayers = before;
         r = read_trailer(frame, list, fault);
         if (r == 0)
-            r = frame_check_trailer(frame, list->layers + before,
+            r = frame_check_trailer(frame, layers_from(list, before),
                                     list->nlayers - before, fault);
     } while (frame_chunk_settle(frame->object, r, &settling, fault));
     return r;
