@@ -215,7 +215,6 @@ static int read_section(struct frame *frame, const struct section *section,
     return r;
 }
 
-/* Format: frame.md, 3; history.md, 2 for frames without any. */
 /* The metalayers of a list behind the first ones; NULL if there is none. */
 static const struct metalayer *layers_from(const struct metalayer_list *list,
                                            size_t first)
@@ -223,6 +222,7 @@ static const struct metalayer *layers_from(const struct metalayer_list *list,
     return first < list->nlayers ? list->layers + first : NULL;
 }
 
+/* Format: frame.md, 3; history.md, 2 for frames without any. */
 int metalayer_list_fixed(struct frame *frame, struct metalayer_list *list,
                          struct fault *fault)
 {
