@@ -316,8 +316,10 @@ def chunks_that_are_overwritten_show_the_new_state():
             for name in os.listdir('new'):
                 write('top/f/' + name, read('new/' + name))
                 os.utime('top/f/' + name, ns=(now + 1, now + 1))
-            check(from_the_daemon(fd, CHUNK, (NCHUNKS - 1) * CHUNK) ==
-                  content[(NCHUNKS - 1) * CHUNK:], 'the new state')
+            last = content[(NCHUNKS - 1) * CHUNK:]
+            # The kernel may not know yet that the file is shorter now.
+            check(from_the_daemon(fd, CHUNK, (NCHUNKS - 1) * CHUNK)
+                  [:len(last)] == last, 'the new state')
         check(not mount.log(), mount.log())
 
 
