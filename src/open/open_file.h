@@ -143,12 +143,15 @@ bool open_file_defer_mtime(struct fs *fs, struct open_file *open,
 bool open_file_is_kernel_in_sync(struct fs *fs, struct open_file *open);
 
 /*
- * The kernel sets the size of a file that no program has open.  Its cache gets
- * that size, so if it matches this version now, or if there is nothing but a
- * size in it, it will match.  Called before the size changes.
+ * The kernel sets the size of a file that no program has open.  Will its cache
+ * match the file afterwards?  It gets that size if the request succeeds, so
+ * it will if it matches this version now, or has nothing but a size.
  */
-void open_file_note_resize(struct fs *fs, const struct open_file *open,
-                           struct open_version *version);
+bool open_file_follows_resize(struct fs *fs, const struct open_file *open,
+                              const struct open_version *version);
+
+/* The request has succeeded, and the function above was true before it. */
+void open_file_note_resize(struct fs *fs, struct open_version *version);
 
 /*
  * Record which state of a file the kernel caches from now on.  Returns true if

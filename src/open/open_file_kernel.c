@@ -120,19 +120,20 @@ static bool is_only_looked_up(struct fs *fs, const struct open_file *open,
     return only;
 }
 
-void open_file_note_resize(struct fs *fs, const struct open_file *open,
-                           struct open_version *version)
+bool open_file_follows_resize(struct fs *fs, const struct open_file *open,
+                              const struct open_version *version)
 {
     uint64_t mark = version->file ? file_mark(version->file) : 0;
 
-    if (!fs->writeback)
-        return;
-    if (is_cached(fs, open, version, mark) ||
-        is_only_looked_up(fs, open, version)) {
-        pthread_mutex_lock(&fs->nodes.lock);
-        version->cached = true;
-        pthread_mutex_unlock(&fs->nodes.lock);
-    }
+    return fs->writeback && (is_cached(fs, open, version, mark) ||
+                             is_only_looked_up(fs, open, version));
+}
+
+void open_file_note_resize(struct fs *fs, struct open_version *version)
+{
+    pthread_mutex_lock(&fs->nodes.lock);
+    version->cached = true;
+    pthread_mutex_unlock(&fs->nodes.lock);
 }
 
 bool open_file_cached(struct fs *fs, struct node *node,

@@ -52,8 +52,11 @@ static int set_size(struct fs *fs, struct node *node, off_t size)
     version = open_file_version(open);
     r = open_version_check_access(version, W_OK);
     if (r == 0) {
-        open_file_note_resize(fs, open, version);
+        bool follows = open_file_follows_resize(fs, open, version);
+
         r = setattr_size(fs, open, version, size);
+        if (r == 0 && follows)
+            open_file_note_resize(fs, version);
     }
     open_version_put(version);
     open_file_put(fs, open);

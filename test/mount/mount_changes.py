@@ -312,6 +312,16 @@ def frame_is_closed_before_it_is_looked_up_anew():
         os.close(old)
 
 
+def truncation_that_fails_does_not_hide_a_change():
+    make()
+    with Mount('src', 'mnt') as mount:
+        check(os.stat(mount / 'a').st_size == len(DATA), 'size')
+        make(DATA + MORE)
+        failure = error_of(os.truncate, mount / 'a', 2**62)
+        check(failure == errno.EFBIG, 'error %d' % failure)
+        check(read(mount / 'a') == DATA + MORE, 'content')
+
+
 def next_open_sees_what_another_mount_appends_to_an_open_file():
     make()
     os.mkdir('second')
@@ -463,6 +473,7 @@ main(frame_that_is_replaced,
      frame_that_was_looked_up_anew_is_not_changed_as_the_old_one,
      frame_that_is_open_is_not_changed_as_the_one_it_replaced,
      frame_is_closed_before_it_is_looked_up_anew,
+     truncation_that_fails_does_not_hide_a_change,
      next_open_sees_what_another_mount_appends_to_an_open_file,
      changed_file_keeps_its_time_as_it_is_renamed,
      changed_file_is_renamed_after_reading,
