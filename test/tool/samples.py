@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Frames of all kinds and layouts, for tests of damage."""
 
+import contextlib
 import os
 import random
 import struct
 
-from harness import LAYOUTS, write
+from harness import LAYOUTS, read, write
 
 
 def walk(size):
@@ -46,3 +47,17 @@ def files(path):
     if os.path.isdir(path):
         return [os.path.join(path, name) for name in sorted(os.listdir(path))]
     return [path]
+
+
+@contextlib.contextmanager
+def patched(path, offset, data):
+    """Overwrite bytes of a file, for a `with` statement."""
+    old = read(path, offset, len(data))
+    with open(path, 'r+b') as file:
+        file.seek(offset)
+        file.write(data)
+        file.flush()
+        os.utime(path, (1, 1))
+        yield
+        file.seek(offset)
+        file.write(old)

@@ -10,7 +10,6 @@ of 4 KiB are overwritten; each in one of the frames, which is then right again.
 FRAMEFS_SEED is the seed of both.
 """
 
-import contextlib
 import json
 import os
 import random
@@ -18,27 +17,13 @@ import shutil
 
 import corpus
 import scene
-from samples import files, samples
+from samples import files, patched, samples
 from scene import TOOL, b2frame, check, harness, main, noise, read, write
 
 FLIPS = int(os.environ.get('FRAMEFS_FLIPS', 400))
 OVERWRITES = int(os.environ.get('FRAMEFS_OVERWRITES', 120))
 SEED = int(os.environ.get('FRAMEFS_SEED', 1))
 BLOCK = 4096
-
-
-@contextlib.contextmanager
-def patched(path, offset, data):
-    """Overwrite bytes of a file, for a `with` statement."""
-    old = read(path, offset, len(data))
-    with open(path, 'r+b') as file:
-        file.seek(offset)
-        file.write(data)
-        file.flush()
-        os.utime(path, (1, 1))
-        yield
-        file.seek(offset)
-        file.write(old)
 
 
 def look(path, content, what):

@@ -7,7 +7,6 @@ chunks from changes by other programs.
 usage: sums_guard.py B2FRAME [CASE...]
 """
 
-import contextlib
 import json
 import os
 import random
@@ -18,7 +17,7 @@ import sys
 import corpus
 import harness
 import sums_format
-from samples import files, samples
+from samples import files, patched, samples
 from scene import (TOOL, b2frame, check, fails, info, layouts, main, noise,
                    read, write)
 from sums_format import Sums
@@ -26,20 +25,6 @@ from sums_format import Sums
 if not sums_format.XXHASH:
     print('libxxhash is not installed')
     sys.exit(harness.SKIP)
-
-
-@contextlib.contextmanager
-def patched(path, offset, data):
-    """Overwrite bytes of a file, for a `with` statement."""
-    old = read(path, offset, len(data))
-    with open(path, 'r+b') as file:
-        file.seek(offset)
-        file.write(data)
-        file.flush()
-        os.utime(path, (1, 1))
-        yield
-        file.seek(offset)
-        file.write(old)
 
 
 def flipped(path, bit):
