@@ -234,13 +234,19 @@ def what_is_lost_of_files_that_are_no_frames_is_reported_too(layout):
     check(read('src/plain') == data, 'content')
 
 
+def open_with_lost_bytes(mount):
+    """Fill the disk, and open a file whose first 16 MiB did not fit."""
+    fill_up(mount)
+    fd = open_before(mount / 'a')
+    os.pwrite(fd, random.Random(8).randbytes(16 * MIB), 0)
+    check(error_of(os.fsync, fd) == errno.ENOSPC, 'fits')
+    return fd
+
+
 @run_on(tmpfs)
 def lost_bytes_that_become_zeros_leave_the_size(layout):
     with mounted(layout, '-o', 'cache=4M') as mount:
-        fill_up(mount)
-        fd = open_before(mount / 'a')
-        os.pwrite(fd, random.Random(8).randbytes(16 * MIB), 0)
-        check(error_of(os.fsync, fd) == errno.ENOSPC, 'fits')
+        fd = open_with_lost_bytes(mount)
         resize('16g')
         sh('fallocate -p -o 0 -l %d mnt/a' % (16 * MIB))
         os.fsync(fd)
@@ -253,10 +259,7 @@ def lost_bytes_that_become_zeros_leave_the_size(layout):
 def holes_may_end_among_lost_bytes(layout):
     """Each becomes zeros, and the bytes behind it stay lost."""
     with mounted(layout, '-o', 'cache=4M') as mount:
-        fill_up(mount)
-        fd = open_before(mount / 'a')
-        os.pwrite(fd, random.Random(8).randbytes(16 * MIB), 0)
-        check(error_of(os.fsync, fd) == errno.ENOSPC, 'fits')
+        fd = open_with_lost_bytes(mount)
         resize('16g')
         for i in range(16):
             check(error_of(os.fsync, fd) == errno.ENOSPC, 'nothing is lost')
