@@ -57,9 +57,10 @@ int main(int argc, char **argv)
     int status = EXIT_SUCCESS;
     int r;
 
-    /* Limit the number of heaps: with one for each thread, threads that come
-       and go would leave about 5 MiB allocated beyond the cache's limit. */
-    mallopt(M_ARENA_MAX, 2);
+    /* Use one heap: with one for each thread, threads that come and go would
+       leave about 5 MiB allocated beyond the cache's limit, and each heap but
+       the first asks the kernel for every single page. */
+    mallopt(M_ARENA_MAX, 1);
     /* Large buffers go back to the kernel when they are freed, and no more than
        this is kept at the top of a heap.  Left alone, both limits grow with
        the buffers that are freed, up to 32 and 64 MiB. */

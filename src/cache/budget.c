@@ -304,15 +304,18 @@ void budget_release_entry_locked(struct cache *cache, struct cache_entry *entry)
     budget_wake_locked(cache);
 }
 
-/* Make a buffer, or a row of them if there is memory for it. */
+/* Make a buffer, or a row of them if there is memory for it.  The first ones
+   are made one by one, because zeroing a huge page takes longer than opening a
+   frame and reading a block of it does. */
 static uint8_t *new_buffer_locked(struct cache *cache, size_t size)
 {
     uint8_t *bytes = buffer_take(&cache->spares, size);
+    size_t taken = cache->used + cache->other + cache->spares.nbytes;
 
     if (bytes)
         return bytes;
-    if (cache->used + cache->other + cache->spares.nbytes + BUFFER_ROW >
-        cache->capacity)
+    if (taken < cache->table_size + BUFFER_ROW ||
+        taken + BUFFER_ROW > cache->capacity)
         return buffer_new(size);
     return buffer_new_row(size, &cache->spares);
 }
