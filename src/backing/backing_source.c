@@ -12,6 +12,7 @@ void backing_source_init(struct backing_source *source)
 {
     source->fd = -1;
     incoming_frames_init(&source->incoming);
+    known_frames_init(&source->known);
     bundle_cache_init(&source->bundle_cache);
     trash_init(&source->trash);
 }
@@ -21,6 +22,7 @@ void backing_source_fini(struct backing_source *source)
     trash_remove(&source->trash, source->fd);
     trash_fini(&source->trash);
     bundle_cache_fini(&source->bundle_cache);
+    known_frames_fini(&source->known);
     incoming_frames_fini(&source->incoming);
     if (source->fd >= 0)
         close(source->fd);

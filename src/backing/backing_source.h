@@ -10,6 +10,7 @@
 #include "backing/backing.h"
 #include "backing/bundle_cache.h"
 #include "backing/incoming_frames.h"
+#include "backing/known_frames.h"
 #include "backing/names.h"
 #include "backing/trash.h"
 
@@ -49,6 +50,7 @@ struct backing_source {
 
     /* These have locks of their own. */
     struct incoming_frames incoming;
+    struct known_frames known;
     struct bundle_cache bundle_cache;
     struct trash trash;
 };

@@ -13,14 +13,18 @@
 #include "bundle/bundle.h"
 #include "frame/frame.h"
 #include "store/store_local.h"
+#include "store/store_version.h"
 
-static int type_of(int dirfd, const char *name, unsigned char *type)
+/* Get the type of a file, and its stamp for known_frames_has(). */
+static int look(int dirfd, const char *name, unsigned char *type,
+                uint64_t *stamp)
 {
     struct stat st;
 
     if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return -errno;
     *type = (unsigned char)IFTODT(st.st_mode);
+    *stamp = store_version_stamp(store_version_of(&st));
     return 0;
 }
 
@@ -98,40 +102,47 @@ static int is_lock(int dirfd, const char *name)
  * decides if the bytes cannot be read, because a frame that showed as it is
  * would be taken for the file that it holds.
  */
-static int kind_of_file(int dirfd, const char *name)
+static int kind_of_file(const struct backing_dir *dir, const char *name,
+                        uint64_t stamp)
 {
     struct fault fault = FAULT_NONE;
-    int r = is_lock(dirfd, name);
+    int r = is_lock(dir->fd, name);
 
     if (r > 0)
         return ENTRY_NONE;
     if (backing_is_shortage(r))
         return r;
-    r = false;
     if (bundle_has_suffix(name))
-        return kind_or_store(dirfd, name, ENTRY_PLAIN);
-    if (names_has_suffix(name))
-        r = backing_has_header(dirfd, name, &fault);
+        return kind_or_store(dir->fd, name, ENTRY_PLAIN);
+    if (!names_has_suffix(name))
+        return ENTRY_PLAIN;
+    if (known_frames_has(&dir->source->known, stamp))
+        return ENTRY_FRAME;
+    r = backing_has_header(dir->fd, name, &fault);
     if (backing_is_shortage(r))
         return r;
+    if (r > 0)
+        known_frames_add(&dir->source->known, stamp);
     return r > 0 || backing_is_unreadable(r) ? ENTRY_FRAME : ENTRY_PLAIN;
 }
 
 int local_kind(const struct backing_dir *dir, const char *name,
                unsigned char type)
 {
+    bool may_be_frame = type == DT_REG && names_has_suffix(name);
+    uint64_t stamp = 0;
     int r = 0;
 
     if (dir->except && strcmp(name, dir->except) == 0)
         return ENTRY_NONE;
-    if (type == DT_UNKNOWN)
-        r = type_of(dir->fd, name, &type);
+    if (type == DT_UNKNOWN || may_be_frame)
+        r = look(dir->fd, name, &type, &stamp);
     if (r < 0)
         return r == -ENOENT || r == -ENAMETOOLONG ? ENTRY_NONE : r;
 
     if (type == DT_DIR)
         return kind_of_directory(dir, name);
-    return type == DT_REG ? kind_of_file(dir->fd, name) : ENTRY_PLAIN;
+    return type == DT_REG ? kind_of_file(dir, name, stamp) : ENTRY_PLAIN;
 }
 
 int local_kind_of_directory(int dirfd)

@@ -8,7 +8,7 @@
 #include "base/retry.h"
 #include "base/size.h"
 #include "chunk/chunk_encode.h"
-#include "store/store_local.h"
+#include "tree/attr_header.h"
 #include "tree/dir.h"
 #include "tree/report.h"
 
@@ -78,66 +78,6 @@ void attr_show_chunk(uint64_t size, struct stat *st)
 }
 
 /*
- * Find the size to show for a frame that is damaged or cannot be read: the size
- * that its header claims, or else that of its file.  The frame never looks
- * empty, because people and programs remove empty files, and repair may still
- * save much of this one.
- *
- *  store  NULL if it cannot be opened
- */
-static void show_claim(struct fs *fs, struct store *store, bool sparse,
-                       const struct stat *st, struct file_peek *out)
-{
-    struct fault fault = FAULT_NONE;
-    struct frame_info *info = &out->info;
-
-    *out = (struct file_peek){ .info = { .sparse = sparse } };
-    if (store && frame_read_claim(store, fs->source.base, info, &fault) == 0)
-        out->size = info->nbytes;
-    if (out->size == 0)
-        out->size = st->st_size > 0 ? (uint64_t)st->st_size : 1;
-}
-
-/*
- * Note whether a frame may be read.  With writeback caching the kernel keeps
- * the size that it learned first, so its size is stale once the frame can be
- * read.
- */
-static void note_unread(struct fs *fs, struct node *node, bool unread)
-{
-    pthread_mutex_lock(&fs->nodes.lock);
-    if (node->unread && !unread && fs->writeback)
-        node->kernel_stale = true;
-    node->unread = unread;
-    pthread_mutex_unlock(&fs->nodes.lock);
-}
-
-/* Read the header of a frame that is not open, and the size that shows. */
-static int read_info(struct fs *fs, struct node *node,
-                     const struct backing_place *place, const struct stat *st,
-                     struct file_peek *out)
-{
-    struct fault fault = FAULT_NONE;
-    struct store *store = NULL;
-    int r = backing_store(place, node->id.kind, STORE_NOATIME, &store, &fault);
-
-    if (r == 0)
-        r = backing_check_store(place, store, st);
-    if (r == 0)
-        r = file_peek(fs->files, store, fs->source.base, out, &fault);
-    if (r == 0 || r == -EACCES)
-        note_unread(fs, node, r < 0);
-    if (r < 0 && report_is_fault(r)) {
-        if (r != -EACCES)
-            report_fault(&fs->nodes, node, st, r, &fault);
-        show_claim(fs, store, node_traits(node)->sparse, st, out);
-        r = 0;
-    }
-    store_close(store);
-    return r;
-}
-
-/*
  * Look at the file again before its header is read, because after the caller's
  * look another thread may have written it out and closed it, which restores its
  * time of modification only then; or another file may have taken its place.
@@ -154,7 +94,7 @@ static int complete_closed_frame(struct fs *fs, struct node *node,
     do {
         r = again ? backing_stat(place, node->id.kind, st) : 0;
         if (r == 0)
-            r = read_info(fs, node, place, st, &peek);
+            r = attr_read_header(fs, node, place, st, &peek);
         again = true;
     } while (r == -ESTALE && retry_wait(&retry));
     if (r == 0 && !place->made_up_ino && !node_is(&fs->nodes, node, st))

@@ -27,6 +27,19 @@ struct node_id {
     enum entry_kind kind; /* constant for a node */
 };
 
+/* What the header of a frame says of the file that shows it.  A lookup that
+   finds the same version again does not read the header. */
+struct node_header {
+    uint64_t stamp;  /* store_version_stamp() of the file from before it was
+                       read; 0: nothing is known */
+    uint64_t size;   /* bytes of the file that shows the frame */
+    uint64_t nbytes; /* these are those of struct frame_info */
+    uint64_t cbytes;
+    uint64_t frame_len;
+    uint32_t chunksize;
+    bool sparse;
+};
+
 /*
  * A file that the kernel knows; the kernel calls it an inode.
  *
@@ -88,7 +101,8 @@ struct node {
                            notification cannot mend that */
     bool unread;       /* the frame may not be read, so the size that shows is
                            not that of its content */
-    struct fault_log *faults; /* faults that were reported; see report.h */
+    struct node_header header; /* of a frame, as a lookup read it last */
+    struct fault_log *faults;  /* faults that were reported; see report.h */
 };
 
 /*
