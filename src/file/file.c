@@ -247,7 +247,7 @@ int file_open_writable_view(struct file_context *context, enum file_view view,
     if (r == 0)
         r = lease_lock_in_use(store, context->lock_timeout, fault);
     if (r == 0)
-        r = frame_writer_check_size(file->states.newest->frame, fault);
+        r = frame_writer_check_frame(file->states.newest->frame, fault);
     if (r == 0)
         r = join_flusher(file, fault);
     if (r < 0) {

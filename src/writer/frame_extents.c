@@ -353,7 +353,7 @@ static int open_index(struct frame_writer *writer, struct frame *frame,
     return r;
 }
 
-int frame_writer_check_size(const struct frame *frame, struct fault *fault)
+int frame_extents_check_number(const struct frame *frame, struct fault *fault)
 {
     uint64_t max = index_suffices(frame) ? FRAME_WRITER_CHUNKS_MAX
                                          : FRAME_WRITER_VARIABLE_MAX;

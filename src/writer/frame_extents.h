@@ -31,6 +31,10 @@ struct frame_extents {
 int frame_extents_read(struct frame_writer *writer, struct frame *frame,
                        struct frame_extents *extents, struct fault *fault);
 
+/* Does a frame have few enough chunks for such a table?  Returns 0 or
+   -EFBIG. */
+int frame_extents_check_number(const struct frame *frame, struct fault *fault);
+
 /* Mark the extents of the chunks as used.  Returns 0, -EBADMSG if chunks
    overlap, or -ENOMEM. */
 int frame_extents_take(struct frame_writer *writer,

@@ -160,6 +160,31 @@ static int load_durably(const struct frame *frame, struct fault *fault)
     return r < 0 && r != -EROFS ? fault_set(fault, r, 0, NULL) : 0;
 }
 
+static int load_layers(struct frame *frame, struct layers *fixed,
+                       struct layers *variable, struct fault *fault)
+{
+    int r = layers_read(frame, fixed, variable, fault);
+
+    /* A commit would make sums of the damage. */
+    if (r == -EBADMSG && fault->mismatch)
+        fault->what = "metalayers do not match their sums, so the frame must "
+                      "be repaired before it is changed";
+    return r;
+}
+
+int frame_writer_check_frame(struct frame *frame, struct fault *fault)
+{
+    struct layers fixed = { 0 };
+    struct layers variable = { 0 };
+    int r = frame_extents_check_number(frame, fault);
+
+    if (r == 0)
+        r = load_layers(frame, &fixed, &variable, fault);
+    layers_free(&fixed);
+    layers_free(&variable);
+    return r;
+}
+
 /* Read the layers, and check that no other program has changed the frame. */
 static int load_header(struct frame_writer *writer, struct frame *frame,
                        struct fault *fault)
@@ -176,13 +201,7 @@ static int load_header(struct frame_writer *writer, struct frame *frame,
         r = store_object_stat(frame->object, &writer->stat);
     if (r == 0)
         r = frame_load_stamp(writer, frame, fault);
-    if (r == 0)
-        r = layers_read(frame, &writer->fixed, &writer->vl, fault);
-    /* A commit would make sums of the damage. */
-    if (r == -EBADMSG && fault->mismatch)
-        fault->what = "metalayers do not match their sums, so the frame must "
-                      "be repaired before it is changed";
-    return r;
+    return r == 0 ? load_layers(frame, &writer->fixed, &writer->vl, fault) : r;
 }
 
 int frame_writer_check_store(struct store *store, struct fault *fault)
@@ -242,7 +261,7 @@ int frame_load(struct frame_writer *writer, struct frame *frame,
         return r;
     writer->variable = frame->walk;
     writer->rewrite = info->format != FRAME_FORMAT_E;
-    r = frame_writer_check_size(frame, fault);
+    r = frame_extents_check_number(frame, fault);
     if (r < 0)
         return r;
     if (!info->sparse) {

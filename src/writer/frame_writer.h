@@ -33,8 +33,7 @@
  * One thread at a time may use a writer.  Any number of threads may call
  * frame_writer_write(), frame_writer_write_zeros(), frame_writer_copy() and
  * frame_writer_drop() beside it, but not beside a commit that leaves a frame
- * without chunks.  A frame must not have more than
- * one writer at a time.
+ * without chunks.  A frame must not have more than one writer at a time.
  *
  * A writer takes 4 bytes of memory for each chunk stored in the file of a
  * contiguous frame, and 32 for each 1,024 chunks that include a stored one;
@@ -47,17 +46,18 @@ enum {
     /* Frames with more chunks cannot be changed.  There are none, because their
        index would be longer than a chunk may be. */
     FRAME_WRITER_CHUNKS_MAX = 268435451,
-    /* A lower limit for frames whose chunks may differ in size, and for old
-       layouts, because their whole index is kept in memory. */
-    FRAME_WRITER_VARIABLE_MAX = 1 << 22,
     /* A limit on the decoded size of chunks with short headers that are encoded
        again, because frames no longer contain such chunks.  Format: frame.md,
        5.3. */
     FRAME_WRITER_CONVERT_MAX = 64 << 20,
 };
 
-/* Does a frame have few enough chunks to be changed?  Returns 0 or -EFBIG. */
-int frame_writer_check_size(const struct frame *frame, struct fault *fault);
+/*
+ * Can a frame be changed?  Not if it has too many chunks, or damaged
+ * metalayers, because a commit writes them again.  Returns 0, -EFBIG, -EBADMSG,
+ * -ESTALE if another program has changed the frame, or an error of the store.
+ */
+int frame_writer_check_frame(struct frame *frame, struct fault *fault);
 
 /*
  * Open a frame for changes.

@@ -14,6 +14,12 @@
 #include "writer/layers.h"
 #include "writer/sum_places.h"
 
+enum {
+    /* A limit below FRAME_WRITER_CHUNKS_MAX, for frames whose chunks may differ
+       in size, and for old layouts: their whole index is kept in memory. */
+    FRAME_WRITER_VARIABLE_MAX = 1 << 22,
+};
+
 /*
  * Locking.  `lock` is a leaf.  It guards `alloc`, `epoch`, `variable`, `sums`
  * and the fields of `info` that are constant between commits, because

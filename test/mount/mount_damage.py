@@ -217,6 +217,26 @@ def a_copied_chunk_has_sums_and_a_damaged_one_is_not_copied():
               'damage is copied')
 
 
+def damaged_metalayers_refuse_writers_at_once():
+    """Programs do not look at what fsync() and close() return."""
+    note = random.Random(5).randbytes(400)
+    os.mkdir('src')
+    sh('%s create --chunksize %d %s src/a.b2frame' % (
+        B2FRAME, CHUNKSIZE, write('content', DATA)))
+    sh('%s meta set src/a.b2frame note %s' % (B2FRAME, write('note', note)))
+    stored = bytearray(read('src/a.b2frame'))
+    stored[stored.index(note) + 7] ^= 1
+    write('src/a.b2frame', stored)
+    with Mount('src', 'mnt') as mount:
+        for mode in 'ab', 'r+b', 'wb':
+            check(error_of(open, mount / 'a', mode) == errno.EIO, mode)
+        check(error_of(os.truncate, mount / 'a', 5) == errno.EIO, 'truncate')
+        check(read(mount / 'a') == DATA, 'content')
+        check(len(lines(mount)) == 1 and 'must be repaired' in mount.log(),
+              'says %s' % lines(mount))
+    check(read('src/a.b2frame') == stored, 'the frame was changed')
+
+
 def names_make_no_lines_in_the_log():
     os.mkdir('src')
     write('src/a\nb\x1b[0m.b2frame', b'\x9e\xa8b2frame\0' + bytes(200))
@@ -236,4 +256,5 @@ main(pages_beside_a_damaged_chunk_are_read,
      sizes_that_contradict_each_other_are_not_shown,
      frames_that_repair_saves_never_look_empty,
      a_copied_chunk_has_sums_and_a_damaged_one_is_not_copied,
+     damaged_metalayers_refuse_writers_at_once,
      names_make_no_lines_in_the_log)

@@ -10,7 +10,7 @@
 #include "give_store.h"
 #include "record_store.h"
 #include "suite.h"
-#include "writer/frame_writer.h"
+#include "writer/frame_writer_private.h"
 
 enum {
     CHUNKSIZE = 64,
