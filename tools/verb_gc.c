@@ -9,6 +9,7 @@
 #include "args.h"
 #include "base/log.h"
 #include "frame/frame.h"
+#include "frame/frame_object.h"
 #include "interrupt.h"
 #include "remote.h"
 #include "source.h"
@@ -203,6 +204,28 @@ static int mark_frame(struct job *job, struct store *store)
     return r < 0 ? report(job, r, &fault) : 0;
 }
 
+/* Delete what marks the place of a frame that was moved away, behind all that
+   is left of that. */
+static int delete_marker(const struct job *job, struct store *store)
+{
+    int r = store_s3_delete_marker(store, FRAME_OBJECT_INDEX);
+
+    if (r > 0)
+        printf("%s\n", FRAME_OBJECT_INDEX);
+    return r < 0 ? report(job, r, &FAULT_NONE) : 0;
+}
+
+static int delete_all(struct job *job, struct store *store, bool whole)
+{
+    int r = whole ? mark_frame(job, store) : 0;
+
+    if (r == 0 && job->n > 0)
+        r = delete_unused(job, store);
+    if (r == 0 && !whole && !job->dry_run)
+        r = delete_marker(job, store);
+    return r;
+}
+
 static int collect(struct job *job)
 {
     struct store *store;
@@ -211,15 +234,14 @@ static int collect(struct job *job)
 
     if (r == 0)
         r = list_old(job);
-    if (r < 0 || job->n == 0)
+    if (r < 0)
         return r;
     r = open_store(job, &store, &whole);
+    if (r == -EROFS && job->n == 0)
+        return 0; /* a contiguous frame */
     if (r < 0)
         return report(job, r, &FAULT_NONE);
-    if (whole)
-        r = mark_frame(job, store);
-    if (r == 0)
-        r = delete_unused(job, store);
+    r = delete_all(job, store, whole);
     store_close(store);
     return r;
 }

@@ -137,6 +137,10 @@ struct backing_move {
     const char *target; /* the name that `from` gets, in the directory of
                            `to` */
     const char *back;   /* the name that `to` gets if the two are exchanged */
+    bool replace;       /* `to` may be replaced, also one that comes to be there
+                           meanwhile */
+    struct store *store; /* by which `from` is being changed, and which has to
+                            follow it on a server; or NULL */
 };
 
 /*

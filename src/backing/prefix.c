@@ -33,6 +33,7 @@ void prefix_free(struct prefix_tree *tree)
     prefix_rest(tree);
     prefix_heads_free(tree);
     prefix_dirs_free(tree);
+    prefix_inos_free(tree);
     pthread_cond_destroy(&tree->changed);
     pthread_mutex_destroy(&tree->lock);
     url_fini(&tree->url);
@@ -79,6 +80,11 @@ static struct prefix_tree *new_tree(const struct net_options *options)
     pthread_mutex_init(&tree->lock, NULL);
     pthread_cond_init(&tree->changed, NULL);
     list_init(&tree->idle);
+    list_init(&tree->inos);
+    for (size_t i = 0; i < PREFIX_INO_BUCKETS; i++) {
+        list_init(&tree->inos_by_path[i]);
+        list_init(&tree->inos_by_number[i]);
+    }
     list_init(&tree->used);
     for (size_t i = 0; i < PREFIX_DIR_BUCKETS; i++)
         list_init(&tree->dirs[i]);

@@ -9,8 +9,9 @@
  * SOURCE as a tree of frames in a bucket of S3: the objects below a prefix of
  * its keys.  It belongs to the daemon's user, and everyone may read it who may
  * use the mount.  New files are sparse frames.  Entries have no attributes that
- * can be changed, and cannot be renamed, because a server would have to copy
- * them.
+ * can be changed.  A sparse frame and an empty directory can be renamed; for
+ * other entries, the server would have to copy too much, or what cannot be
+ * written either.
  *
  * Keys have '/' between names, so the prefixes of keys show as directories.
  * Lists of keys tell neither the sizes of frames nor which prefixes are sparse

@@ -11,18 +11,19 @@
 #include "net/s3_put.h"
 #include "writer/frame_remove.h"
 
-/* Has the head of a frame forgotten when that is committed. */
+/* Has the head of a frame forgotten when that has another state. */
 struct listener {
     struct store_http_listener base;
     struct prefix_dir *dir; /* a reference */
+    bool index;             /* see struct prefix_object */
     char name[NAME_MAX + 1];
 };
 
-static void note_commit(struct store_http_listener *base)
+static void note_state(struct store_http_listener *base)
 {
     struct listener *listener = (struct listener *)base;
 
-    prefix_head_forget(listener->dir, listener->name, true);
+    prefix_head_forget(listener->dir, listener->name, listener->index);
 }
 
 static void free_listener(struct store_http_listener *base)
@@ -33,23 +34,32 @@ static void free_listener(struct store_http_listener *base)
     free(listener);
 }
 
+struct store_http_listener *prefix_listener_new(struct prefix_dir *dir,
+                                                const char *name, bool index)
+{
+    struct listener *listener = calloc(1, sizeof(*listener));
+
+    if (!listener)
+        return NULL;
+    listener->base.published = note_state;
+    listener->base.stale = note_state;
+    listener->base.free = free_listener;
+    listener->index = index;
+    listener->dir = prefix_dir_ref(dir);
+    strcpy(listener->name, name);
+    return &listener->base;
+}
+
 /* Have the tree told of the changes of a store. */
 static int listen(struct store *store, struct prefix_dir *dir, const char *name)
 {
-    struct listener *listener = calloc(1, sizeof(*listener));
-    int r;
+    struct store_http_listener *listener = prefix_listener_new(dir, name, true);
+    int r = listener ? store_s3_allow_changes(store, false) : -ENOMEM;
 
-    if (!listener)
-        return -ENOMEM;
-    listener->base.published = note_commit;
-    listener->base.free = free_listener;
-    listener->dir = prefix_dir_ref(dir);
-    strcpy(listener->name, name);
-    r = store_s3_allow_changes(store, false);
-    if (r < 0)
-        free_listener(&listener->base);
-    else
-        store_s3_set_listener(store, &listener->base);
+    if (r == 0)
+        store_http_set_listener(store, listener);
+    else if (listener)
+        free_listener(listener);
     return r;
 }
 
@@ -78,9 +88,8 @@ int prefix_open_to_change(struct prefix_dir *dir, const char *name,
     return r;
 }
 
-/* Get the directory in which a place is.  The place gives back its
-   reference. */
-static struct prefix_dir *dir_of(const struct backing_dir *dir)
+/* The place gives back its reference. */
+struct prefix_dir *prefix_dir_of(const struct backing_dir *dir)
 {
     struct backing_place place;
 
@@ -98,11 +107,21 @@ static int check_name(const struct backing_dir *dir __attribute__((unused)),
     return frame_object_is_index(name) || names_is_private(name) ? -EPERM : 0;
 }
 
-static int check_rename(const struct backing_entry *entry
-                        __attribute__((unused)),
-                        const char *name __attribute__((unused)))
+static bool has_index(const char *name)
 {
-    return -EXDEV;
+    return strcmp(prefix_index_name(name), FRAME_OBJECT_INDEX) == 0;
+}
+
+/* A server would have to copy all that is in a directory.  Other objects cannot
+   be written, and contiguous frames neither. */
+static int check_rename(const struct backing_entry *entry, const char *name)
+{
+    if (entry->kind == ENTRY_DIRECTORY)
+        return 0;
+    return entry->kind == ENTRY_SPARSE && has_index(entry->name) &&
+                   has_index(name)
+               ? 0
+               : -EXDEV;
 }
 
 /* Make the URL of the object that marks a directory. */
@@ -142,28 +161,32 @@ static int mark(const struct prefix_dir *dir, const char *name)
     return r;
 }
 
+int prefix_make_directory(struct prefix_dir *dir, const char *name)
+{
+    int r = mark(dir, name);
+
+    prefix_dir_changed(dir);
+    return r;
+}
+
 /* Nothing is done here for a frame, because the first commit makes it. */
 static int create(const struct backing_new *what __attribute__((unused)),
                   struct backing_draft *draft)
 {
     const struct backing_entry *entry = draft->entry;
-    struct prefix_dir *dir = dir_of(&entry->dir);
-    int r;
 
     if (entry->kind == ENTRY_SPARSE)
         return 0;
     if (entry->kind != ENTRY_DIRECTORY)
         return -EPERM;
-    r = mark(dir, entry->name);
-    prefix_dir_changed(dir);
-    return r;
+    return prefix_make_directory(prefix_dir_of(&entry->dir), entry->name);
 }
 
 static int draft_store(const struct backing_draft *draft,
                        unsigned flags __attribute__((unused)),
                        struct store **out, struct fault *fault)
 {
-    int r = prefix_open_to_change(dir_of(&draft->entry->dir),
+    int r = prefix_open_to_change(prefix_dir_of(&draft->entry->dir),
                                   draft->entry->name, NULL, out);
 
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
@@ -172,7 +195,7 @@ static int draft_store(const struct backing_draft *draft,
 static int publish(struct backing_draft *draft,
                    struct file_context *files __attribute__((unused)))
 {
-    prefix_dir_changed(dir_of(&draft->entry->dir));
+    prefix_dir_changed(prefix_dir_of(&draft->entry->dir));
     return 0;
 }
 
@@ -208,8 +231,7 @@ static int remove_frame(struct prefix_dir *dir, const char *name)
     return r;
 }
 
-/* Is there nothing below a prefix but its marker? */
-static int check_empty(struct prefix_dir *parent, const char *name)
+int prefix_check_empty(struct prefix_dir *parent, const char *name)
 {
     char *path = prefix_dir_path(parent, name);
     struct prefix_list *list;
@@ -228,20 +250,18 @@ static int check_empty(struct prefix_dir *parent, const char *name)
     return r;
 }
 
-static int remove_directory(struct prefix_dir *parent, const char *name)
+int prefix_remove_directory(struct prefix_dir *parent, const char *name)
 {
     struct net *net;
     struct url url;
-    int r = check_empty(parent, name);
+    int r = prefix_check_empty(parent, name);
 
     if (r == 0)
         r = marker_url(parent, name, &net, &url);
     return r < 0 ? r : delete_object(net, &url);
 }
 
-/* A directory shows as long as there is a key below it.  So that it stays when
-   its last entry goes, it is marked before. */
-static int keep(struct prefix_dir *dir)
+int prefix_keep(struct prefix_dir *dir)
 {
     struct prefix_list *list;
     bool marked;
@@ -262,15 +282,15 @@ static int remove_entry(const struct backing_dir *backing, const char *name,
                         const struct backing_removal *how
                         __attribute__((unused)))
 {
-    struct prefix_dir *dir = dir_of(backing);
-    int r = keep(dir);
+    struct prefix_dir *dir = prefix_dir_of(backing);
+    int r = prefix_keep(dir);
 
     if (r < 0)
         return r;
     if (kind == ENTRY_SPARSE)
         r = remove_frame(dir, name);
     else if (kind == ENTRY_DIRECTORY)
-        r = remove_directory(dir, name);
+        r = prefix_remove_directory(dir, name);
     else
         r = remove_key(dir, name);
     prefix_head_forget(dir, name, kind == ENTRY_SPARSE);
@@ -288,7 +308,7 @@ static void discard(struct backing_draft *draft, bool filled)
     if (entry->kind == ENTRY_SPARSE && filled)
         remove_entry(&entry->dir, entry->name, entry->kind, &how);
     else if (entry->kind == ENTRY_DIRECTORY)
-        remove_directory(dir_of(&entry->dir), entry->name);
+        prefix_remove_directory(prefix_dir_of(&entry->dir), entry->name);
 }
 
 static void finish_removal(const struct backing_dir *dir
@@ -306,16 +326,9 @@ static int link_object(const struct backing_object *object
     return -EPERM;
 }
 
-static int rename_entry(const struct backing_move *move __attribute__((unused)),
-                        const struct backing_entry **left
-                        __attribute__((unused)))
-{
-    return -EXDEV;
-}
-
 static int exchange(const struct backing_move *move __attribute__((unused)))
 {
-    return -EXDEV;
+    return -EINVAL;
 }
 
 const struct backing_change_ops prefix_change_ops = {
@@ -328,6 +341,6 @@ const struct backing_change_ops prefix_change_ops = {
     .link = link_object,
     .remove = remove_entry,
     .finish_removal = finish_removal,
-    .rename = rename_entry,
+    .rename = prefix_rename,
     .exchange = exchange,
 };

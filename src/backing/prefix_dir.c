@@ -104,11 +104,18 @@ static uint64_t mix_text(uint64_t hash, const char *text)
 uint64_t prefix_dir_ino(const struct prefix_dir *dir, const char *name)
 {
     uint64_t hash = mix_text(dir->tree->seed, dir->path);
+    char *path;
 
     if (dir->path[0] != '\0')
         hash = hash_mix(hash, '/');
     hash = mix_text(hash, name);
-    return hash > 1 ? hash : 2;
+    if (hash < 2)
+        hash = 2;
+    path = prefix_dir_path(dir, name);
+    if (path)
+        hash = prefix_ino_of(dir->tree, path, hash);
+    free(path);
+    return hash;
 }
 
 static struct list *bucket_of(struct prefix_tree *tree, const char *path)

@@ -288,26 +288,41 @@ static int frame_kind(const struct backing_place *place)
     return r;
 }
 
+/* Open the store of a frame that is read. */
+static int open_to_read(const struct backing_place *place, bool sparse,
+                        const struct store_http_start *start,
+                        struct store **out)
+{
+    struct prefix_dir *dir = place->holder;
+    struct store_http_listener *listener =
+        prefix_listener_new(dir, place->name, sparse);
+    struct net *net;
+    struct url url;
+    int r = listener ? prefix_entry_url(dir, place->name, &net, &url) : -ENOMEM;
+
+    if (r == 0) {
+        r = store_http_open_start(net, &url, sparse, start, out);
+        net_put(net);
+        url_fini(&url);
+    }
+    if (r == 0)
+        store_http_set_listener(*out, listener);
+    else if (listener)
+        listener->free(listener);
+    return r;
+}
+
 static int open_store(const struct backing_place *place, enum entry_kind kind,
                       const struct store_http_start *start, bool to_change,
                       struct store **out)
 {
-    struct prefix_dir *dir = place->holder;
     bool sparse = kind == ENTRY_SPARSE;
-    struct net *net;
-    struct url url;
-    int r;
 
-    if (to_change)
-        return sparse ? prefix_open_to_change(dir, place->name, start, out)
-                      : -EROFS;
-    r = prefix_entry_url(dir, place->name, &net, &url);
-    if (r < 0)
-        return r;
-    r = store_http_open_start(net, &url, sparse, start, out);
-    net_put(net);
-    url_fini(&url);
-    return r;
+    if (!to_change)
+        return open_to_read(place, sparse, start, out);
+    return sparse
+               ? prefix_open_to_change(place->holder, place->name, start, out)
+               : -EROFS;
 }
 
 static int store_of(const struct backing_place *place, enum entry_kind kind,

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "frame/frame.h"
 #include "frame/frame_object.h"
+#include "net/s3_put.h"
 
 enum {
     HEAD_LEN = 4096,     /* bytes to ask for */
@@ -191,6 +192,8 @@ static void take_over(const struct slot *slot, const struct fetch *fetch,
     struct prefix_head *cut;
 
     (*head)->error = fetch->request.error;
+    if ((*head)->error == 0 && s3_is_marker(fetch->request.reply.put_id))
+        (*head)->error = -ENOENT;
     if ((*head)->error == 0) {
         (*head)->reply = fetch->request.reply;
         (*head)->len = (*head)->reply.len;

@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "backing/backing_anchor.h"
+#include "backing/backing_change.h"
 #include "backing/backing_ops.h"
 #include "backing/prefix.h"
 #include "backing/prefix_list.h"
@@ -14,6 +14,7 @@
 enum {
     PREFIX_DIR_BUCKETS = 256,
     PREFIX_HEAD_BUCKETS = 4096,
+    PREFIX_INO_BUCKETS = 1024,
 };
 
 /*
@@ -41,6 +42,11 @@ struct prefix_tree {
                          they were dropped */
     size_t nentries;  /* in the lists of idle directories, and one for each
                          directory */
+
+    struct list inos_by_path[PREFIX_INO_BUCKETS]; /* see prefix_ino.c */
+    struct list inos_by_number[PREFIX_INO_BUCKETS];
+    struct list inos; /* the one that was moved first is first */
+    size_t ninos;
 
     struct list heads[PREFIX_HEAD_BUCKETS];
     struct list used; /* all heads, the one used longest ago first */
@@ -98,6 +104,19 @@ int prefix_entry_url(const struct prefix_dir *dir, const char *name,
                      struct net **net, struct url *url);
 char *prefix_dir_path(const struct prefix_dir *dir, const char *name);
 uint64_t prefix_dir_ino(const struct prefix_dir *dir, const char *name);
+
+/* Let an entry that was moved keep its inode number.  If there is no memory for
+   that, it gets another one. */
+void prefix_ino_moved(struct prefix_dir *from, const char *name,
+                      struct prefix_dir *to, const char *target);
+
+/* The inode number that a path has, for prefix_dir_ino(): `natural`, unless
+   entries were moved. */
+uint64_t prefix_ino_of(struct prefix_tree *tree, const char *path,
+                       uint64_t natural);
+
+/* Free what is known of entries that were moved. */
+void prefix_inos_free(struct prefix_tree *tree);
 
 /*
  * Get the list of a directory.
@@ -157,7 +176,8 @@ int prefix_head_get(const struct prefix_object *object, int64_t since,
 /* Drop a reference.  Accepts NULL. */
 void prefix_head_put(struct prefix_head *head);
 
-/* This process has changed an object, or removed it. */
+/* This process has changed an object or removed it, or has found out that
+   another one has done so. */
 void prefix_head_forget(struct prefix_dir *dir, const char *name, bool index);
 
 /* Is it the head of a frame?  Accepts NULL. */
@@ -199,6 +219,30 @@ int prefix_open_object(const struct backing_place *place, int flags,
 int prefix_open_to_change(struct prefix_dir *dir, const char *name,
                           const struct store_http_start *start,
                           struct store **out);
+
+/* Make what has the tree told of the changes of a store.  `index` as in struct
+   prefix_object.  Returns NULL if there is no memory. */
+struct store_http_listener *prefix_listener_new(struct prefix_dir *dir,
+                                                const char *name, bool index);
+
+/* Get the directory in which a place is, without a reference of its own. */
+struct prefix_dir *prefix_dir_of(const struct backing_dir *dir);
+
+/* A directory shows as long as there is a key below it.  So that it stays when
+   an entry goes, mark it before. */
+int prefix_keep(struct prefix_dir *dir);
+
+/* Is there nothing below a prefix but its marker?  Returns 0, -ENOTEMPTY or
+   another error. */
+int prefix_check_empty(struct prefix_dir *parent, const char *name);
+
+/* Make, and remove, an empty directory. */
+int prefix_make_directory(struct prefix_dir *dir, const char *name);
+int prefix_remove_directory(struct prefix_dir *dir, const char *name);
+
+/* Rename an entry, see backing_rename(). */
+int prefix_rename(const struct backing_move *move,
+                  const struct backing_entry **left);
 
 /* Changes of the tree: prefix_change.c. */
 extern const struct backing_change_ops prefix_change_ops;

@@ -354,6 +354,19 @@ int file_commit(struct file *file, struct fault *fault);
    durable. */
 void file_note_name(struct file *file);
 
+/*
+ * Move the frame to another place, while nobody changes it: everything is
+ * committed before, and then the file goes on at the place where its store is.
+ *
+ *  move  moves the frame, and lets `store`, that of the file, follow it; NULL:
+ *        the store does so by itself
+ *
+ * Returns the result of `move`, or an error as file_sync().
+ */
+int file_move(struct file *file,
+              int (*move)(void *context, struct store *store), void *context,
+              struct fault *fault);
+
 /* Is everything committed, and no commit in progress? */
 bool file_is_clean(struct file *file);
 

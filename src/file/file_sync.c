@@ -126,6 +126,13 @@ void file_note_name(struct file *file)
     writeback_note_name(file);
 }
 
+int file_move(struct file *file,
+              int (*move)(void *context, struct store *store), void *context,
+              struct fault *fault)
+{
+    return writeback_move(file, move, context, fault);
+}
+
 bool file_is_clean(struct file *file)
 {
     return writeback_is_clean(file) && !file_is_orphaned(file);

@@ -17,6 +17,8 @@ enum {
     DELETE_TRIES = 3,
 };
 
+static const char marker_prefix[] = "moved-";
+
 int s3_put_id(char id[NET_ID_MAX])
 {
     struct timespec now;
@@ -29,6 +31,21 @@ int s3_put_id(char id[NET_ID_MAX])
              (uint64_t)now.tv_sec * CLOCK_SECOND_NS + (uint64_t)now.tv_nsec,
              random);
     return 0;
+}
+
+int s3_marker_id(char id[NET_ID_MAX])
+{
+    char unique[NET_ID_MAX];
+    int r = s3_put_id(unique);
+
+    if (r == 0)
+        snprintf(id, NET_ID_MAX, "%s%.32s", marker_prefix, unique);
+    return r;
+}
+
+bool s3_is_marker(const char *id)
+{
+    return strncmp(id, marker_prefix, strlen(marker_prefix)) == 0;
 }
 
 int64_t s3_put_id_time(const char *id)

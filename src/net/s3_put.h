@@ -23,6 +23,14 @@ bool s3_put_condition(enum net_conditions conditions, const char *expected,
    none. */
 int64_t s3_put_id_time(const char *id);
 
+/*
+ * Make, and recognise, the id of a marker: an object that is put in the place
+ * of one that was moved away, and counts as none.  Unlike a DELETE, servers put
+ * it only if the object there is the one that is expected.
+ */
+int s3_marker_id(char id[NET_ID_MAX]);
+bool s3_is_marker(const char *id);
+
 /* An object to be put. */
 struct s3_put {
     const struct url *url;

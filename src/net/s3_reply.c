@@ -272,7 +272,7 @@ static void read_complete(struct s3_answer *answer, struct s3_complete *out)
             xml_skip(xml);
     }
     if (out->etag[0] == '\0')
-        xml_fail(xml, "upload in XML has no tag");
+        xml_fail(xml, "object in XML has no tag");
 }
 
 int s3_complete_parse(const char *text, size_t len, struct s3_complete *out,
@@ -286,11 +286,30 @@ int s3_complete_parse(const char *text, size_t len, struct s3_complete *out,
     if (xml_is(&answer.xml, "Error")) {
         read_error(&answer, &complete.error);
     } else {
-        s3_answer_expect(&answer, "CompleteMultipartUploadResult");
+        if (!xml_is(&answer.xml, "CopyObjectResult"))
+            s3_answer_expect(&answer, "CompleteMultipartUploadResult");
         read_complete(&answer, &complete);
     }
     r = s3_answer_end(&answer, fault);
     if (r == 0)
         *out = complete;
     return r;
+}
+
+int s3_complete_result(const char *text, size_t len, char etag[S3_ETAG_MAX])
+{
+    struct s3_complete complete;
+    struct fault fault;
+    int r = s3_complete_parse(text, len, &complete, &fault);
+
+    if (r < 0)
+        return r == -EBADMSG ? -EIO : r;
+    if (strcmp(complete.error.code, "PreconditionFailed") == 0)
+        return -ESTALE;
+    if (s3_error_space(complete.error.code) < 0)
+        return s3_error_space(complete.error.code);
+    if (complete.error.code[0] != '\0')
+        return -EIO;
+    strcpy(etag, complete.etag);
+    return 0;
 }

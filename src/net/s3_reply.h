@@ -100,16 +100,26 @@ int s3_uploads_parse(const char *text, size_t len, struct s3_uploads *out,
 /* Free a list of uploads. */
 void s3_uploads_fini(struct s3_uploads *uploads);
 
-/* The result of a multipart upload. */
+/* The result of a multipart upload, or of a copy. */
 struct s3_complete {
     char etag[S3_ETAG_MAX];
-    struct s3_error error; /* if its code is not "", the upload has failed,
+    struct s3_error error; /* if its code is not "", the request has failed,
                               although the status of the reply was 200 */
 };
 
-/* Parse the answer of CompleteMultipartUpload, CompleteMultipartUploadResult or
-   Error. */
+/* Parse the answer of CompleteMultipartUpload or CopyObject:
+   CompleteMultipartUploadResult, CopyObjectResult or Error. */
 int s3_complete_parse(const char *text, size_t len, struct s3_complete *out,
                       struct fault *fault);
+
+/*
+ * Read such an answer.
+ *
+ *  etag  receives the tag of the object that was made
+ *
+ * Returns 0; -ESTALE if a condition does not hold; -ENOSPC or -EDQUOT; -ENOMEM;
+ * or -EIO after another error, or if it is not such an answer.
+ */
+int s3_complete_result(const char *text, size_t len, char etag[S3_ETAG_MAX]);
 
 #endif

@@ -308,26 +308,6 @@ static char *list_parts(const struct s3_upload *upload, size_t *len)
     return NULL;
 }
 
-/* Read the answer, which may tell of an error although its status is 200. */
-static int parse_complete(const uint8_t *bytes, size_t len,
-                          struct s3_found *found)
-{
-    struct s3_complete complete;
-    struct fault fault;
-    int r = s3_complete_parse((const char *)bytes, len, &complete, &fault);
-
-    if (r < 0)
-        return r == -EBADMSG ? -EIO : r;
-    if (strcmp(complete.error.code, "PreconditionFailed") == 0)
-        return -ESTALE;
-    if (s3_error_space(complete.error.code) < 0)
-        return s3_error_space(complete.error.code);
-    if (complete.error.code[0] != '\0')
-        return -EIO;
-    snprintf(found->etag, sizeof(found->etag), "%s", complete.etag);
-    return 0;
-}
-
 /* A request to put the parts together. */
 struct completion {
     const char *condition; /* header; NULL: none */
@@ -359,7 +339,8 @@ static int complete(struct s3_upload *upload,
     url_fini(&url);
     return request.error < 0
                ? request.error
-               : parse_complete(completion->buf, request.reply.len, found);
+               : s3_complete_result((const char *)completion->buf,
+                                    request.reply.len, found->etag);
 }
 
 static bool is_expected(const char *expected, bool there,

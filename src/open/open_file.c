@@ -241,6 +241,56 @@ void open_file_commit_node(struct fs *fs, struct node *node)
     open_file_put(fs, open);
 }
 
+static bool is_open(struct fs *fs, const struct node *node)
+{
+    bool open;
+
+    pthread_mutex_lock(&fs->nodes.lock);
+    open = node->open != NULL;
+    pthread_mutex_unlock(&fs->nodes.lock);
+    return open;
+}
+
+/* The reference is taken before, because a thread that closes the file for good
+   waits for its path. */
+struct open_file *open_file_begin_rename(struct fs *fs, struct node *from,
+                                         struct node *to)
+{
+    for (;;) {
+        struct open_file *open = from ? open_file_find(fs, from) : NULL;
+
+        node_begin_rename(&fs->nodes, from, to);
+        if (!from || open || !is_open(fs, from))
+            return open;
+        node_end_rename(&fs->nodes, from, to);
+    }
+}
+
+void open_file_end_rename(struct fs *fs, struct open_file *open,
+                          struct node *from, struct node *to)
+{
+    node_end_rename(&fs->nodes, from, to);
+    open_file_put(fs, open);
+}
+
+int open_file_move(struct fs *fs, struct open_file *open,
+                   int (*move)(void *context, struct store *store),
+                   void *context)
+{
+    struct open_version *version = open ? open_file_version(open) : NULL;
+    struct fault fault = FAULT_NONE;
+    int r;
+
+    if (version && version->file && version->writable)
+        r = file_move(version->file, move, context, &fault);
+    else
+        r = move(context, NULL);
+    if (r < 0 && fault.what)
+        report_fault(&fs->nodes, open->node, &version->st, r, &fault);
+    open_version_put(version);
+    return r;
+}
+
 void open_file_note_name(struct fs *fs, struct node *node)
 {
     struct open_file *open = node ? open_file_find(fs, node) : NULL;

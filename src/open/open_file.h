@@ -99,6 +99,25 @@ int open_file_flush(struct fs *fs, struct open_file *open);
    that fails, it is tried again, and a later call returns the error. */
 void open_file_commit_node(struct fs *fs, struct node *node);
 
+/*
+ * Begin to rename the file of a node, see node_begin_rename(), and keep it open
+ * until open_file_end_rename() if it is.
+ *
+ *  from, to  may be NULL
+ *
+ * Returns the open file of `from`, or NULL.
+ */
+struct open_file *open_file_begin_rename(struct fs *fs, struct node *from,
+                                         struct node *to);
+void open_file_end_rename(struct fs *fs, struct open_file *open,
+                          struct node *from, struct node *to);
+
+/* Move the frame of a file by `move`, as file_move(), between these two.
+   `open` may be NULL. */
+int open_file_move(struct fs *fs, struct open_file *open,
+                   int (*move)(void *context, struct store *store),
+                   void *context);
+
 /* Record that a node has got another name, which the next sync must make
    durable.  `node` may be NULL. */
 void open_file_note_name(struct fs *fs, struct node *node);

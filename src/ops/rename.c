@@ -107,6 +107,7 @@ static struct backing_move describe(const struct move *move)
         .to_st = &move->to.st,
         .target = move->target,
         .back = move->back,
+        .replace = !(move->args->flags & RENAME_NOREPLACE),
     };
 }
 
@@ -151,32 +152,46 @@ static int remove_replaced(const struct move *move,
     return r;
 }
 
+/* A move of the file of an entry. */
+struct file_move {
+    struct backing_move files;
+    const struct backing_entry *left;
+};
+
+static int move_file(void *context, struct store *store)
+{
+    struct file_move *move = context;
+
+    move->files.store = store;
+    return backing_rename(&move->files, &move->left);
+}
+
 static int replace_or_move(struct move *move)
 {
-    struct node_table *nodes = &move->fs->nodes;
+    const struct side *from = &move->from;
     const struct side *to = &move->to;
-    const struct backing_move files = describe(move);
-    const struct backing_entry *left;
+    struct file_move file = { .files = describe(move) };
+    struct open_file *open;
     int r = choose_target(&move->from, &move->to, move->args->new_shown,
                           move->target);
 
     if (r == 0)
-        r = is_there(to) ? open_file_sync_node(move->fs, move->from.node)
-                         : open_file_save_node(move->fs, move->from.node);
+        r = is_there(to) ? open_file_sync_node(move->fs, from->node)
+                         : open_file_save_node(move->fs, from->node);
     if (r < 0)
         return r;
-    node_begin_rename(nodes, move->from.node, move->to.node);
+    open = open_file_begin_rename(move->fs, from->node, to->node);
     if (is_there(to) && remove_is_last(&to->entry, &to->st))
         open_file_set_unlinked(move->fs, to->node, true);
-    r = backing_rename(&files, &left);
+    r = open_file_move(move->fs, open, move_file, &file);
     if (r < 0)
         open_file_set_unlinked(move->fs, to->node, false);
     if (r == 0)
         r = move_nodes(move);
-    node_end_rename(nodes, move->from.node, move->to.node);
+    open_file_end_rename(move->fs, open, from->node, to->node);
     if (r == 0)
-        open_file_note_name(move->fs, move->from.node);
-    return r < 0 ? r : remove_replaced(move, left);
+        open_file_note_name(move->fs, from->node);
+    return r < 0 ? r : remove_replaced(move, file.left);
 }
 
 /* Update the nodes after two files have changed places. */

@@ -15,12 +15,13 @@ struct listing {
     bool old;          /* list only objects that are at least `age` old, */
     time_t age;        /* in seconds */
     int (*visit)(void *context, const char *name);
+    int (*visit_tag)(void *context, const char *name, const char *etag);
     void *context;
 };
 
 /* Visit a name, unless it is none of a directory.  A server may list names that
    it was not asked for. */
-static int visit(const struct listing *listing, char *key)
+static int visit(const struct listing *listing, char *key, const char *etag)
 {
     size_t len = strlen(listing->prefix);
     size_t end;
@@ -33,7 +34,8 @@ static int visit(const struct listing *listing, char *key)
         key[end - 1] = '\0';
     if (key[0] == '\0' || strchr(key, '/'))
         return 0;
-    return listing->visit(listing->context, key);
+    return listing->visit_tag ? listing->visit_tag(listing->context, key, etag)
+                              : listing->visit(listing->context, key);
 }
 
 static bool is_wanted(const struct listing *listing, time_t now,
@@ -49,9 +51,9 @@ static int visit_page(const struct listing *listing, struct s3_list *page)
 
     for (size_t i = 0; r == 0 && i < page->nobjects; i++)
         if (is_wanted(listing, page->date, &page->objects[i]))
-            r = visit(listing, page->objects[i].key);
+            r = visit(listing, page->objects[i].key, page->objects[i].etag);
     for (size_t i = 0; r == 0 && !listing->old && i < page->nprefixes; i++)
-        r = visit(listing, page->prefixes[i]);
+        r = visit(listing, page->prefixes[i], NULL);
     return r;
 }
 
@@ -125,6 +127,20 @@ int http_list_old(struct net *net, const struct url *url, unsigned seconds,
         .old = true,
         .age = seconds,
         .visit = visit_,
+        .context = context,
+    };
+
+    return list(&listing, net);
+}
+
+int http_list_tags(struct net *net, const struct url *url,
+                   int (*visit_)(void *context, const char *name,
+                                 const char *etag),
+                   void *context)
+{
+    struct listing listing = {
+        .url = url,
+        .visit_tag = visit_,
         .context = context,
     };
 

@@ -21,4 +21,11 @@ int http_list(struct net *net, const struct url *url, const char *after,
 int http_list_old(struct net *net, const struct url *url, unsigned seconds,
                   int (*visit)(void *context, const char *name), void *context);
 
+/* List all names, with the ETags of objects; "": unknown, NULL: it is a prefix
+   of other keys.  Errors as http_list(). */
+int http_list_tags(struct net *net, const struct url *url,
+                   int (*visit)(void *context, const char *name,
+                                const char *etag),
+                   void *context);
+
 #endif

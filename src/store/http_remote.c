@@ -167,6 +167,8 @@ int http_remote_note_locked(struct http_remote *remote,
             http_remote_set_stale_locked(remote);
         return remote->stale ? -ESTALE : 0;
     }
+    if (s3_is_marker(reply->put_id))
+        return -ENOENT;
     remote->nstale = remote->context->nstale;
     remote->size = reply->size;
     remote->modified = reply->modified;

@@ -44,7 +44,8 @@ struct http_remote {
 
 /*
  * Take note of the headers of a reply.  The first one tells the state; all
- * others must agree.  Returns 0 or -ESTALE.
+ * others must agree.  Returns 0, -ESTALE, or -ENOENT if the object only marks
+ * the place of one that was moved away.
  */
 int http_remote_note_locked(struct http_remote *remote,
                             const struct net_reply *reply);

@@ -86,6 +86,14 @@ static void expire_index(struct http_store *store, bool missing)
     pthread_mutex_unlock(&store->lock);
 }
 
+/* An object is not the one that was there, so the index may be another one,
+   too; or it is the index. */
+static void tell_stale(struct http_store *store, int error)
+{
+    if ((error == -ESTALE || error == -ENOENT) && store->listener)
+        store->listener->stale(store->listener);
+}
+
 /* Is this chunk object newer than the index, and than all others so far? */
 static bool is_news(struct http_store *store, time_t modified)
 {
@@ -133,6 +141,7 @@ int http_object_stat(struct store_object *store_object, struct store_stat *out)
     if (object->chunk &&
         (r == -ENOENT || (r == 0 && is_news(object->store, state.modified))))
         expire_index(object->store, r < 0);
+    tell_stale(object->store, r);
     if (r < 0)
         return r;
     *out = http_store_stat(object->store, &state);
@@ -149,6 +158,7 @@ int http_object_read(struct store_object *store_object,
         forget_chunk(object);
         expire_index(object->store, true);
     }
+    tell_stale(object->store, r);
     return r;
 }
 
@@ -192,9 +202,9 @@ int http_store_remote(struct http_store *store, const char *name,
     int r;
 
     if (store->store.ops->directory)
-        r = url_join(&store->url, name, &url);
+        r = url_join(http_store_url(store), name, &url);
     else
-        r = url_copy(&store->url, &url);
+        r = url_copy(http_store_url(store), &url);
     return r < 0 ? r : http_remote_new(store->context, &url, out);
 }
 
@@ -210,16 +220,37 @@ struct http_remote *http_store_current(struct http_store *store,
     return current;
 }
 
+static void set_current_locked(struct http_store *store, const char *name,
+                               struct http_remote *remote)
+{
+    struct http_remote *old = store->current;
+
+    store->current = http_remote_get(remote);
+    store->newest = 0;
+    strcpy(store->name, name);
+    free_chunks_locked(store);
+    http_remote_put(old);
+}
+
 void http_store_set_current(struct http_store *store, const char *name,
                             struct http_remote *remote)
+{
+    pthread_mutex_lock(&store->lock);
+    set_current_locked(store, name, remote);
+    pthread_mutex_unlock(&store->lock);
+}
+
+void http_store_move(struct http_store *store, struct http_place *place)
 {
     struct http_remote *old;
 
     pthread_mutex_lock(&store->lock);
+    place->older = atomic_load(&store->place);
+    atomic_store(&store->place, place);
     old = store->current;
-    store->current = http_remote_get(remote);
+    store->current = NULL;
     store->newest = 0;
-    strcpy(store->name, name);
+    store->own[0] = '\0';
     free_chunks_locked(store);
     pthread_mutex_unlock(&store->lock);
     http_remote_put(old);
@@ -228,19 +259,26 @@ void http_store_set_current(struct http_store *store, const char *name,
 int http_store_load(struct http_store *store, const char *name, bool cached,
                     struct http_remote **out)
 {
+    const struct http_place *place = atomic_load(&store->place);
     struct http_remote *remote;
     int r = http_store_remote(store, name, &remote);
 
     if (r < 0)
         return r;
     r = http_remote_load(remote, !store->store.ops->directory, cached);
-    if (r < 0) {
-        http_remote_put(remote);
-        return r;
+    if (r == 0) {
+        pthread_mutex_lock(&store->lock);
+        if (place == atomic_load(&store->place))
+            set_current_locked(store, name, remote);
+        else
+            r = -ESTALE;
+        pthread_mutex_unlock(&store->lock);
     }
-    http_store_set_current(store, name, remote);
-    *out = remote;
-    return 0;
+    if (r < 0)
+        http_remote_put(remote);
+    else
+        *out = remote;
+    return r;
 }
 
 /* Get a reference to the newest state of "" or of an index. */
@@ -405,7 +443,7 @@ void http_close(struct store *base)
     free_chunks_locked(store);
     http_context_put(store->context);
     pthread_mutex_destroy(&store->lock);
-    url_fini(&store->url);
+    http_place_free(atomic_load(&store->place));
     free(store);
     net_put(net);
 }

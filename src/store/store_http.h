@@ -132,16 +132,21 @@ void store_http_saved_free(struct store_http_saved *saved);
  */
 int store_s3_allow_changes(struct store *store, bool replace);
 
-/* Is told, by the committer, when a store has put a new state of its index. */
+/* Is told of the states of the index, or of the object "", of a store. */
 struct store_http_listener {
-    void (*published)(struct store_http_listener *listener);
+    void (*published)(
+        struct store_http_listener *listener);           /* the committer has
+                           put a new one */
+    void (*stale)(struct store_http_listener *listener); /* the server may have
+                       another one than the store has shown.  Any thread may
+                       call it, with no lock of this layer */
     void (*free)(struct store_http_listener *listener);
 };
 
-/* Set the listener of a store that may be changed, before other threads use it.
-   It belongs to the store from then on. */
-void store_s3_set_listener(struct store *store,
-                           struct store_http_listener *listener);
+/* Set the listener of a store, before other threads use it.  It belongs to the
+   store from then on. */
+void store_http_set_listener(struct store *store,
+                             struct store_http_listener *listener);
 
 /*
  * Open a store for one object "" that is to be made on a server of S3: a draft
@@ -172,6 +177,49 @@ int store_s3_delete(struct store *store, char *const *names, size_t n);
    -ENOENT or another error of struct net_request. */
 int store_s3_find(struct store *store, const char *name,
                   struct store_http_tag *out);
+
+/* Moving a sparse frame from one directory to another one on a server. */
+
+/* List all names below a store, with the ETags of objects; "": unknown, NULL: it
+   is no object.  Errors as store_list(). */
+int store_s3_list_tags(struct store *store,
+                       int (*visit)(void *context, const char *name,
+                                    const char *etag),
+                       void *context);
+
+/* An object, and its ETag. */
+struct store_s3_tagged {
+    const char *name;
+    const char *etag;
+};
+
+/* Let the server copy objects from one store to another, where no object has
+   these names.  Returns as s3_copy_all(). */
+int store_s3_copy(struct store *from, struct store *to,
+                  const struct store_s3_tagged *objects, size_t n);
+
+/*
+ * Put a marker in the place of an index, so that no program takes the frame for
+ * one any more, see s3_marker_id().
+ *
+ *  tag  its state; receives that of the marker
+ *
+ * Returns 0; -ESTALE if the index is in another state; or another error of
+ * struct net_request.
+ */
+int store_s3_retire(struct store *store, const char *name,
+                    struct store_http_tag *tag);
+
+/* Delete the marker in the place of an index, if there is one.  Returns 1 if it
+   was deleted, 0 if there is none, or an error of struct net_request. */
+int store_s3_delete_marker(struct store *store, const char *name);
+
+/* Have a store follow its frame to the place of another store.  No other thread
+   changes objects of it; readers that are at the older state get -ESTALE.
+   `listener` is its own from then on, as store_http_set_listener().  Returns 0
+   or -ENOMEM. */
+int store_s3_follow(struct store *store, const struct store *to,
+                    struct store_http_listener *listener);
 
 /* Delete an index.  `expected`: its state; NULL: any.  Returns as
    s3_delete_once(). */

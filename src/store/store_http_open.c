@@ -12,7 +12,8 @@ static int s3_list_after(struct store *base, const char *after,
 {
     struct http_store *store = (struct http_store *)base;
 
-    return http_list(store->context->net, &store->url, after, visit, context);
+    return http_list(store->context->net, http_store_url(store), after, visit,
+                     context);
 }
 
 static int s3_list(struct store *base,
@@ -70,20 +71,22 @@ static int new_store(const struct store_ops *ops, struct net *net,
                      const struct url *url, struct http_store **out)
 {
     struct http_store *store = calloc(1, sizeof(*store));
+    struct http_place *place = NULL;
     int r;
 
     if (!store)
         return -ENOMEM;
-    r = url_copy(url, &store->url);
+    r = http_place_new(url, &place);
     if (r == 0) {
         store->context = http_context_new(net);
         r = store->context ? 0 : -ENOMEM;
     }
     if (r < 0) {
-        url_fini(&store->url);
+        http_place_free(place);
         free(store);
         return r;
     }
+    atomic_init(&store->place, place);
     net_get(net);
     store_init(&store->store, ops);
     pthread_mutex_init(&store->lock, NULL);
@@ -149,6 +152,12 @@ bool http_store_is(const struct store *store)
 {
     return store->ops == &http_ops || store->ops == &http_dir_ops ||
            store->ops == &s3_dir_ops;
+}
+
+void store_http_set_listener(struct store *store,
+                             struct store_http_listener *listener)
+{
+    ((struct http_store *)store)->listener = listener;
 }
 
 int store_http_get_tag(struct store *store, struct store_http_tag *out)

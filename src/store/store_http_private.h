@@ -15,14 +15,21 @@ enum {
     S3_DOUBTS_MAX = 4,
 };
 
+/* Where a store is.  A store may move, see store_s3_follow(); older places stay
+   as long as it, because threads may use them. */
+struct http_place {
+    struct url url;
+    struct http_place *older;
+};
+
 /* A store.  Locking.  `lock` is held over no request.  http_memory.lock may be
    taken while it is held. */
 struct http_store {
     struct store store;
-    struct http_context *context; /* constant; a reference */
-    struct url url;               /* constant */
-    bool writable;                /* constant once the store is shared */
-    bool replaces;                /* likewise: see store_s3_allow_changes() */
+    struct http_context *context;     /* constant; a reference */
+    struct http_place *_Atomic place; /* the newest */
+    bool writable;                    /* constant once the store is shared */
+    bool replaces; /* likewise: see store_s3_allow_changes() */
     struct store_http_listener *listener; /* likewise; NULL: none */
 
     pthread_mutex_t lock;
@@ -47,6 +54,19 @@ struct http_object {
     char name[HTTP_NAME_MAX];
     bool chunk;
 };
+
+/* The URL of a store, which stays valid as long as the store. */
+const struct url *http_store_url(const struct http_store *store);
+
+/* Make a place from a URL, which is copied.  Returns 0 or -ENOMEM. */
+int http_place_new(const struct url *url, struct http_place **out);
+
+/* Free a place and the older ones.  Accepts NULL. */
+void http_place_free(struct http_place *place);
+
+/* Let a store be at another place, which it takes over, and forget all that is
+   known of its objects. */
+void http_store_move(struct http_store *store, struct http_place *place);
 
 /* The operations of an http_object. */
 int http_object_stat(struct store_object *object, struct store_stat *out);

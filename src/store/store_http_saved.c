@@ -82,7 +82,7 @@ static int save(struct http_store *store, struct store_http_saved *saved)
 {
     struct http_memory *memory = store->context->memory;
     struct http_remote *current;
-    int r = url_copy(&store->url, &saved->url);
+    int r = url_copy(http_store_url(store), &saved->url);
 
     if (r < 0)
         return r;

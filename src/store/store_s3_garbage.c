@@ -34,7 +34,7 @@ int store_s3_list_old(struct store *base,
 
     if (!store_names_once(base))
         return -ENOTSUP;
-    return http_list_old(store->context->net, &store->url,
+    return http_list_old(store->context->net, http_store_url(store),
                          net_get_options(store->context->net)->grace, visit,
                          context);
 }
@@ -61,7 +61,7 @@ static int delete_some(struct http_store *store, char *const *names, size_t n)
     int r = 0;
 
     for (; nurls < n && r == 0; nurls += r == 0) {
-        r = url_join(&store->url, names[nurls], &urls[nurls]);
+        r = url_join(http_store_url(store), names[nurls], &urls[nurls]);
         requests[nurls] = (struct net_request){
             .method = NET_DELETE,
             .url = &urls[nurls],
@@ -96,7 +96,7 @@ int store_s3_find(struct store *base, const char *name,
     struct http_store *store = (struct http_store *)base;
     struct s3_found found = { 0 };
     struct url url;
-    int r = url_join(&store->url, name, &url);
+    int r = url_join(http_store_url(store), name, &url);
 
     if (r < 0)
         return r;
@@ -115,7 +115,7 @@ int store_s3_delete_index(struct store *base, const char *name,
     int r = store_names_once(base) && store->writable ? 0 : -EROFS;
 
     if (r == 0)
-        r = url_join(&store->url, name, &url);
+        r = url_join(http_store_url(store), name, &url);
     if (r < 0)
         return r;
     r = s3_delete_once(store->context->net, &url,
@@ -183,7 +183,8 @@ static bool has_own_index(struct http_store *store)
     struct url url;
     bool own;
 
-    if (store->own[0] == '\0' || url_join(&store->url, store->name, &url) < 0)
+    if (store->own[0] == '\0' ||
+        url_join(http_store_url(store), store->name, &url) < 0)
         return false;
     own = s3_find(store->context->net, &url, &found) == 0 &&
           strcmp(found.etag, store->own) == 0;

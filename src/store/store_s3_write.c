@@ -38,12 +38,6 @@ int store_s3_allow_changes(struct store *base, bool replace)
     return 0;
 }
 
-void store_s3_set_listener(struct store *base,
-                           struct store_http_listener *listener)
-{
-    store_of(base)->listener = listener;
-}
-
 void s3_write_init(struct http_store *store)
 {
     list_init(&store->garbage);
@@ -73,7 +67,7 @@ int s3_check_place(struct store *base)
 
     if (!store->writable)
         return -EROFS;
-    r = s3_probe(store->context->net, &store->url, &conditions);
+    r = s3_probe(store->context->net, http_store_url(store), &conditions);
     if (r < 0 || conditions != NET_CONDITIONS_IGNORED || options->single_writer)
         return r;
     return -EROFS;
@@ -88,7 +82,7 @@ static int s3_stat(struct store_object *store_object, struct store_stat *out)
 
     if (object->draft && object->done)
         return http_object_stat(store_object, out);
-    r = url_join(&object->http.store->url, object->http.name, &url);
+    r = url_join(http_store_url(object->http.store), object->http.name, &url);
     if (r < 0)
         return r;
     http_state_set_put(&state, &url, object->id);
@@ -181,10 +175,10 @@ static int put(const struct s3_object *object, const char *expected,
         .body = object->bytes,
         .len = object->len,
         .id = object->id,
-        .conditions = net_get_conditions(net, store->url.host),
+        .conditions = net_get_conditions(net, http_store_url(store)->host),
         .expected = expected,
     };
-    int r = url_join(&store->url, object->http.name, &url);
+    int r = url_join(http_store_url(store), object->http.name, &url);
 
     if (r < 0)
         return r;
@@ -299,8 +293,18 @@ static bool is_in_doubt(struct http_store *store, const char *id)
     return doubt;
 }
 
-/* Put a draft where the server has an earlier draft of this store, whose PUT
-   seemed to fail. */
+/* May a draft replace an object that was not expected: an earlier draft of this
+   store, whose PUT seemed to fail, or where there must be no object, one that
+   only marks the place of another? */
+static bool may_replace(const struct s3_object *object,
+                        const struct s3_found *found)
+{
+    return is_in_doubt(object->http.store, found->id) ||
+           (object->expected[0] == '\0' && s3_is_marker(found->id));
+}
+
+/* Put a draft where the server has another object than expected, if it may
+   replace that. */
 static int put_again(struct s3_object *object, int error,
                      struct s3_found *found)
 {
@@ -308,14 +312,14 @@ static int put_again(struct s3_object *object, int error,
     struct url url;
     int r;
 
-    if (store->ndoubts == 0)
+    if (store->ndoubts == 0 && object->expected[0] != '\0')
         return error;
-    r = url_join(&store->url, object->http.name, &url);
+    r = url_join(http_store_url(store), object->http.name, &url);
     if (r < 0)
         return r;
     r = s3_find(store->context->net, &url, found);
     url_fini(&url);
-    if (r < 0 || !is_in_doubt(store, found->id))
+    if (r < 0 || !may_replace(object, found))
         return error;
     strcpy(object->expected, found->etag);
     return put(object, object->expected, found);
@@ -393,6 +397,8 @@ int s3_publish(struct store *base, const char *name, struct store_object *draft)
     if (strcmp(name, object->http.name) != 0)
         return -EINVAL;
     r = put_draft(object, &found);
+    if (r == -ENOENT) /* the index that was expected is gone */
+        r = -ESTALE;
     if (r == -ESTALE)
         forget_current(object);
     if (r < 0)

@@ -94,6 +94,10 @@ static int try_merge(struct file *file, struct fault *fault)
         return fault_set(fault, -ENOMEM, 0, NULL);
     r = file_state_open(file->constant.context, file->constant.store, 0,
                         &state->frame, fault);
+    if (r == -ENOENT) {
+        fault_set(fault, -ESTALE, 0, "another program has removed the frame");
+        r = 1;
+    }
     if (r == 0)
         r = rebase(&merge, state->frame, fault);
     if (r == 0) {

@@ -114,7 +114,10 @@ int recover_reopen(struct file *file, bool to_change, struct fault *fault)
                         &state->frame, fault);
     if (r < 0) {
         free(state);
-        return r;
+        return r == -ENOENT && store_names_once(file->constant.store)
+                   ? fault_set(fault, -ESTALE, 0,
+                               "another program has removed the frame")
+                   : r;
     }
     if (!are_alike(file->states.newest->frame, state->frame))
         r = fault_set(fault, -ESTALE, 0,

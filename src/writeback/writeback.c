@@ -300,6 +300,58 @@ void writeback_note_name(struct file *file)
     file->writeback->renamed = true;
 }
 
+/* Commit the rest, and close the frame writer: the ids of objects that it would
+   delete are those at the older place. */
+static int settle(struct file *file, struct fault *fault)
+{
+    int r = file->gate.failed < 0 ? gate_failure(file, fault) : 0;
+
+    if (r == 0 && file->states.begun)
+        r = writeback_commit_exclusive(file, NULL, fault);
+    if (r < 0)
+        return r;
+    gate_enter_committer(file, true);
+    commit_close_writer(file);
+    commit_leave(file);
+    return 0;
+}
+
+/* Go on with the frame where it is now.  Writers that wait for the gate have
+   begun to change it. */
+static void go_on(struct file *file)
+{
+    struct fault fault;
+    int r = recover_reopen(file, file->states.begun, &fault);
+
+    if (r == 0)
+        return;
+    file->states.begun = false;
+    file->gate.failed = r;
+}
+
+int writeback_move(struct file *file,
+                   int (*move)(void *context, struct store *store),
+                   void *context, struct fault *fault)
+{
+    struct store *store = file->constant.store;
+    int r = 0;
+
+    if (!file->constant.writable || !store_names_once(store))
+        return move(context, NULL);
+    if (file->states.begun)
+        r = writeback_commit(file, NULL, fault);
+    if (r < 0)
+        return r;
+    gate_lock_exclusive(file);
+    r = settle(file, fault);
+    if (r == 0) {
+        r = move(context, store);
+        go_on(file);
+    }
+    gate_unlock_exclusive(file);
+    return r;
+}
+
 bool writeback_is_clean(struct file *file)
 {
     return !gate_is_committing(file) && !writeback_is_changed(file);

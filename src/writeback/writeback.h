@@ -69,6 +69,11 @@ bool writeback_is_clean(struct file *file);
    durable. */
 void writeback_note_name(struct file *file);
 
+/* Move the frame, as file_move(). */
+int writeback_move(struct file *file,
+                   int (*move)(void *context, struct store *store),
+                   void *context, struct fault *fault);
+
 /* Is the frame in the file that `version` is of?  See file_is_in(). */
 bool writeback_is_in(struct file *file, struct store_version version);
 

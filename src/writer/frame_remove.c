@@ -108,13 +108,18 @@ static int delete_all(struct store *store, struct names *names,
 }
 
 /* Ask for the index before the list: if it is still the same one when it is
-   deleted, the chunks in the list are not those of a newer frame. */
-static int try_remove(struct store *store)
+   deleted, the chunks in the list are not those of a newer frame.  `expected`:
+   the state that it must have; NULL: any. */
+static int try_remove(struct store *store,
+                      const struct store_http_tag *expected)
 {
     struct names names = { 0 };
     struct store_http_tag index;
     int r = store_s3_find(store, FRAME_OBJECT_INDEX, &index);
 
+    if (expected &&
+        (r == -ENOENT || (r == 0 && strcmp(index.etag, expected->etag) != 0)))
+        return 0;
     if (r == 0 || r == -ENOENT)
         r = store_list(store, visit, &names);
     if (r == 0)
@@ -131,7 +136,12 @@ int frame_remove(struct store *store)
     int r;
 
     do
-        r = try_remove(store);
+        r = try_remove(store, NULL);
     while (r == -ESTALE && retry_wait(&retry));
     return r;
+}
+
+int frame_remove_rest(struct store *store, const struct store_http_tag *index)
+{
+    return try_remove(store, index);
 }

@@ -2,7 +2,7 @@
 #ifndef WRITER_FRAME_REMOVE_H
 #define WRITER_FRAME_REMOVE_H
 
-#include "store/store.h"
+#include "store/store_http.h"
 
 /*
  * Remove the sparse frame in a store with store_names_once(), which allows
@@ -14,5 +14,10 @@
  * no frame; -ENOMEM or an error of the store.
  */
 int frame_remove(struct store *store);
+
+/* Remove the objects of a frame that has been moved away, whose index is in
+   this state; no object is removed if it is in another.  Errors as
+   frame_remove(). */
+int frame_remove_rest(struct store *store, const struct store_http_tag *index);
 
 #endif

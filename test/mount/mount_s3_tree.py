@@ -116,7 +116,7 @@ def what_a_server_does_not_have_is_refused():
     with mounted() as (_, mount):
         write(mount / 'f', DATA)
         for error, call in (
-                (errno.EXDEV, (os.rename, mount / 'f', mount / 'g')),
+                (errno.EXDEV, (os.rename, mount / 'notes.txt', mount / 'g')),
                 (errno.EPERM, (os.link, mount / 'f', mount / 'g')),
                 (errno.EPERM, (os.symlink, 'f', mount / 'g')),
                 (errno.EPERM, (os.mkfifo, mount / 'g')),

@@ -43,7 +43,12 @@ def etag(stat):
 
 
 class Changes:
-    """The part of a request handler that changes objects."""
+    """The part of a request handler that changes objects.
+
+    made  the body of the answer to a copy
+    """
+
+    made = b''
 
     def do_PUT(self):
         self.take_body()
@@ -112,12 +117,36 @@ class Changes:
         bucket = self.server.web.bucket
         if path.endswith('/'):
             return self.put_marker(path)
+        if self.headers.get('X-Amz-Copy-Source'):
+            return self.copy(path)
         with bucket.lock:
             failed = self.check_condition(path)
             if failed:
                 return failed[0], [], failed[1]
             self.store(path, self.body, self.headers.get(ID))
             return 200, [('ETag', etag(os.stat(path)))], None
+
+    def copy(self, path):
+        """Carry out a PUT that copies an object.  As with most servers, its
+        conditions are about the object that is copied alone."""
+        bucket = self.server.web.bucket
+        source = urllib.parse.unquote(self.headers['X-Amz-Copy-Source'])
+        source = self.server.web.top + '/' + source.lstrip('/').split('/', 1)[1]
+        match = self.headers.get('X-Amz-Copy-Source-If-Match')
+        with bucket.lock:
+            if not os.path.isfile(source):
+                return 404, [], 'NoSuchKey'
+            tag = etag(os.stat(source))
+            if match is not None and match not in (tag, tag.strip('"')):
+                return 412, [], 'PreconditionFailed'
+            with open(source, 'rb') as file:
+                body = file.read()
+            replace = self.headers.get('X-Amz-Metadata-Directive') == 'REPLACE'
+            self.store(path, body, self.headers.get(ID) if replace
+                       else bucket.ids.get(source))
+            self.made = b'<CopyObjectResult><ETag>%s</ETag></CopyObjectResult>' \
+                % escape(etag(os.stat(path))).encode()
+            return 200, [], None
 
     def put_part(self, query):
         parts = self.server.web.bucket.uploads.get(query['uploadId'])
@@ -191,6 +220,7 @@ class Changes:
         path = self.server.web.top + request.path
         query = dict(urllib.parse.parse_qsl(request.query,
                                             keep_blank_values=True))
+        self.made = b''
         if self.hash_is_wrong:
             self.refuse(400, 'XAmzContentSHA256Mismatch')
         elif self.command == 'PUT':
@@ -201,7 +231,7 @@ class Changes:
             elif code:
                 self.refuse(status, code)
             else:
-                self.tell(status, headers)
+                self.tell(status, headers, self.made)
         elif self.command == 'DELETE':
             failed = self.delete(path, query)
             if plan.lost:

@@ -27,7 +27,9 @@ from xml.sax.saxutils import unescape
 from harness import Skipped
 from s3_sign import encode, signature
 
-PASSED_ON = ('if-match', 'if-none-match', 'range', 'content-type')
+PASSED_ON = ('if-match', 'if-none-match', 'range', 'content-type',
+             'x-amz-copy-source-if-match', 'x-amz-metadata-directive')
+COPY = 'x-amz-copy-source'
 PASSED_BACK = ('etag', 'last-modified', 'content-range', 'content-type',
                'retry-after', 'date')
 
@@ -124,7 +126,7 @@ class Upstream:
         key = urllib.parse.unquote(request.path)[1:]
         if 'partNumber' in request.query or 'uploads' in request.query:
             return
-        if request.method == 'POST':
+        if request.method == 'POST' or COPY in request.headers:
             body = self.must('GET', encode(request.path, '/'))
         if request.method != 'DELETE':
             self.pull(key, body)
@@ -136,6 +138,9 @@ class Upstream:
         headers = {name: value for name, value in request.headers.items()
                    if name.lower() in PASSED_ON or
                    name.lower().startswith('x-amz-meta-')}
+        if COPY in request.headers:
+            key = request.headers[COPY].lstrip('/').split('/', 1)[1]
+            headers[COPY] = '/%s/%s' % (self.bucket, key)
         target = encode(request.path, '/')
         if request.query:
             target += '?' + request.query

@@ -204,6 +204,24 @@ START_TEST(upload_is_parsed)
 }
 END_TEST
 
+START_TEST(answers_to_copies_are_read)
+{
+    static const char made[] =
+        "<CopyObjectResult><LastModified>2026-01-02T03:04:05Z</LastModified>"
+        "<ETag>&quot;3858-1&quot;</ETag></CopyObjectResult>";
+    static const char stale[] =
+        "<Error><Code>PreconditionFailed</Code></Error>";
+    static const char failed[] = "<Error><Code>InternalError</Code></Error>";
+    char etag[S3_ETAG_MAX] = "";
+
+    ck_assert_int_eq(s3_complete_result(made, strlen(made), etag), 0);
+    ck_assert_str_eq(etag, "\"3858-1\"");
+    ck_assert_int_eq(s3_complete_result(stale, strlen(stale), etag), -ESTALE);
+    ck_assert_int_eq(s3_complete_result(failed, strlen(failed), etag), -EIO);
+    ck_assert_int_eq(s3_complete_result("", 0, etag), -EIO);
+}
+END_TEST
+
 START_TEST(complete_is_parsed)
 {
     static const char text[] =
@@ -238,6 +256,7 @@ int main(void)
         error_is_parsed,
         long_error_is_cut,
         upload_is_parsed,
+        answers_to_copies_are_read,
         complete_is_parsed,
         NULL,
     };
