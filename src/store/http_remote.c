@@ -165,6 +165,8 @@ int http_remote_note_locked(struct http_remote *remote,
     if (remote->known) {
         if (!is_same_state(remote, reply))
             http_remote_set_stale_locked(remote);
+        else if (reply->date > remote->seen)
+            remote->seen = reply->date;
         return remote->stale ? -ESTALE : 0;
     }
     if (s3_is_marker(reply->put_id))
@@ -172,11 +174,22 @@ int http_remote_note_locked(struct http_remote *remote,
     remote->nstale = remote->context->nstale;
     remote->size = reply->size;
     remote->modified = reply->modified;
+    remote->seen = reply->date;
     memcpy(remote->etag, reply->etag, sizeof(remote->etag));
     memcpy(remote->put_id, reply->put_id, sizeof(remote->put_id));
     remote->due_ns = next_check_ns(remote, clock_monotonic_ns());
     remote->known = true;
     return 0;
+}
+
+static time_t get_seen(struct http_remote *remote)
+{
+    time_t seen;
+
+    pthread_mutex_lock(&remote->context->memory->lock);
+    seen = remote->seen;
+    http_memory_unlock(remote->context->memory);
+    return seen;
 }
 
 int http_remote_state(struct http_remote *remote, struct http_state *out)
@@ -193,6 +206,8 @@ int http_remote_state(struct http_remote *remote, struct http_state *out)
     *out = (struct http_state){
         .size = remote->size,
         .modified = remote->modified,
+        .seen = get_seen(remote),
+        .own = remote->put_id[0] != '\0',
         .time = { .tv_sec = remote->modified },
         .id = hash_mix(id, (uint64_t)remote->modified),
     };

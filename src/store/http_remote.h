@@ -41,7 +41,11 @@ void http_context_expect(struct http_context *context, uint64_t unit);
 /* The known state of an object. */
 struct http_state {
     uint64_t size;
-    time_t modified;      /* by the server's clock; 0: unknown */
+    time_t modified; /* by the server's clock; 0: unknown */
+    time_t seen; /* when the server has last told that this is the state, by its
+                    clock; 0: unknown */
+    bool own;    /* framefs has put the object, and overwrites none of its
+                    chunks */
     struct timespec time; /* as programs see it: that of the PUT by the clock of
                              its program, if framefs has put the object, else
                              `modified` */

@@ -37,6 +37,7 @@ struct http_remote {
     /* Constant once `known`. */
     uint64_t size;
     time_t modified;
+    time_t seen; /* see struct http_state; it changes */
     char etag[NET_ETAG_MAX];
     uint64_t nstale; /* remotes of the context that had become stale before */
     char put_id[NET_ID_MAX];

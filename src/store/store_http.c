@@ -94,22 +94,38 @@ static void tell_stale(struct http_store *store, int error)
         store->listener->stale(store->listener);
 }
 
-/* Is this chunk object newer than the index, and than all others so far? */
-static bool is_news(struct http_store *store, time_t modified)
+/*
+ * May a chunk object be newer than the index?  Times are whole seconds.  If
+ * both are of one second, an object that another program has put may have been
+ * overwritten later in that second, unless the index was seen after it.
+ */
+static bool may_be_newer(const struct http_state *chunk,
+                         const struct http_state *index)
+{
+    if (chunk->modified != index->modified)
+        return chunk->modified > index->modified;
+    return !chunk->own && chunk->modified > 0 && index->seen <= index->modified;
+}
+
+/* Is this chunk object news: newer than the index, and than all others so
+   far? */
+static bool is_news(struct http_store *store, const struct http_state *chunk)
 {
     struct http_remote *index = NULL;
     struct http_state state = { 0 };
     bool news = false;
+    bool newest;
 
     pthread_mutex_lock(&store->lock);
-    if (store->current && modified > store->newest) {
-        store->newest = modified;
+    newest = chunk->modified > store->newest;
+    if (newest)
+        store->newest = chunk->modified;
+    if (store->current)
         index = http_remote_get(store->current);
-    }
     pthread_mutex_unlock(&store->lock);
-    if (index)
-        news =
-            http_remote_state(index, &state) == 0 && modified > state.modified;
+    if (index && http_remote_state(index, &state) == 0)
+        news = (newest || chunk->modified == state.modified) &&
+               may_be_newer(chunk, &state);
     http_remote_put(index);
     return news;
 }
@@ -139,7 +155,7 @@ int http_object_stat(struct store_object *store_object, struct store_stat *out)
     if (r == 0)
         r = http_remote_state(object->remote, &state);
     if (object->chunk &&
-        (r == -ENOENT || (r == 0 && is_news(object->store, state.modified))))
+        (r == -ENOENT || (r == 0 && is_news(object->store, &state))))
         expire_index(object->store, r < 0);
     tell_stale(object->store, r);
     if (r < 0)

@@ -292,6 +292,7 @@ def the_first_bytes_cost_few_requests():
     for layout, end in (('sparse', '/'), ('contiguous', '')):
         name = 'few-' + layout
         make(name + '.b2frame', layout)
+        harness.age(name + '.b2frame')
         with Web('.') as server:
             with Mount(server.url + name + '.b2frame' + end, 'mnt',
                        '-o', 'revalidate=60') as mount:

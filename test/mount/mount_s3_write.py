@@ -297,17 +297,19 @@ def an_array_goes_on_from_commits_of_other_hosts():
     check_frame(read('b.npy')[128:])
 
 
-def chunks_that_are_overwritten_show_the_new_state():
-    """By a program that uses the same ids, in the second in which the index was
-    put, and before the daemon asks for changes by itself."""
+def overwrite_in_one_second(content, when):
+    """Overwrite a frame by a program that uses the same ids, in the second in
+    which the index was put, and read the last chunk before the daemon asks for
+    changes by itself."""
     make()
-    content = CONTENT[::-1][:-7]
     write('raw', content)
     b2frame('create', '--layout', 'sparse', '--chunksize', str(CHUNK), 'raw',
             'new')
-    now = int(time.time()) * 10**9
+    for path in 'top/f/chunks.b2frame', 'new/chunks.b2frame':
+        # Without fingerprint no sums count, as in frames of other programs.
+        write(path, read(path)[:-17] + bytes(17))
     for name in os.listdir('top/f'):
-        os.utime('top/f/' + name, ns=(now, now))
+        os.utime('top/f/' + name, ns=(when, when))
     with S3('top') as server, mounted('revalidate=600',
                                       server=server) as (_, mount):
         with opened(mount / 'f', os.O_RDONLY) as fd:
@@ -315,12 +317,23 @@ def chunks_that_are_overwritten_show_the_new_state():
                   CONTENT[10 * CHUNK:10 * CHUNK + 9], 'content')
             for name in os.listdir('new'):
                 write('top/f/' + name, read('new/' + name))
-                os.utime('top/f/' + name, ns=(now + 1, now + 1))
+                os.utime('top/f/' + name, ns=(when + 1, when + 1))
             last = content[(NCHUNKS - 1) * CHUNK:]
             # The kernel may not know yet that the file is shorter now.
             check(from_the_daemon(fd, CHUNK, (NCHUNKS - 1) * CHUNK)
                   [:len(last)] == last, 'the new state')
+            check(from_the_daemon(fd, 9, 10 * CHUNK) ==
+                  content[10 * CHUNK:10 * CHUNK + 9], 'a mixture of states')
         check(not mount.log(), mount.log())
+    sh('rm -r top new')
+
+
+def chunks_that_are_overwritten_show_the_new_state():
+    """Also a chunk of the same size, if that second is not over when the index
+    is read."""
+    now = int(time.time())
+    overwrite_in_one_second(CONTENT[::-1][:-7], now * 10**9)
+    overwrite_in_one_second(CONTENT[::-1], (now + 3600) * 10**9)
 
 
 def commits_are_merged_though_memory_is_short():

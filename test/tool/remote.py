@@ -74,6 +74,7 @@ def a_contiguous_frame_opens_with_two_requests():
 
 def a_sparse_frame_costs_a_request_for_each_chunk():
     make('sparse')
+    harness.age('f')
     with Web('.') as web:
         check(b2frame('cat', web.url + 'f/') == CONTENT, 'other content')
         check(len(gets(web, 'chunks.b2frame')) == 1, 'reads the index again')
