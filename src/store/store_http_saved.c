@@ -73,6 +73,7 @@ static int save_locked(const struct http_remote *remote,
     saved->known_ns = known_ns(remote);
     saved->reply.size = remote->size;
     saved->reply.modified = remote->modified;
+    saved->reply.date = remote->seen;
     memcpy(saved->reply.etag, remote->etag, sizeof(saved->reply.etag));
     memcpy(saved->reply.put_id, remote->put_id, sizeof(saved->reply.put_id));
     return copy_ends_locked(remote, saved);
