@@ -3,9 +3,14 @@
 
 #include <errno.h>
 
+#include "base/clock.h"
 #include "store/store_local.h"
 #include "store/store_version.h"
 #include "tree/report.h"
+
+/* How long a header is taken to be that of an unchanged version: a program that
+   writes by mmap() changes the times of the file once for many writes. */
+static const int64_t HEADER_NS = 5000000000;
 
 /*
  * Find the size to show for a frame that is damaged or cannot be read: the size
@@ -57,7 +62,8 @@ static bool recall(struct fs *fs, const struct node *node, uint64_t stamp,
     struct node_header header = { 0 };
 
     pthread_mutex_lock(&fs->nodes.lock);
-    if (stamp != 0 && node->header.stamp == stamp && !node->unread)
+    if (stamp != 0 && node->header.stamp == stamp && !node->unread &&
+        clock_monotonic_ns() - node->header.read_at < HEADER_NS)
         header = node->header;
     pthread_mutex_unlock(&fs->nodes.lock);
     *out = (struct file_peek){
@@ -78,6 +84,7 @@ static void note(struct fs *fs, struct node *node, uint64_t stamp,
 {
     const struct node_header header = {
         .stamp = stamp,
+        .read_at = clock_monotonic_ns(),
         .size = peek->size,
         .nbytes = peek->info.nbytes,
         .cbytes = peek->info.cbytes,

@@ -31,7 +31,8 @@ struct node_id {
    finds the same version again does not read the header. */
 struct node_header {
     uint64_t stamp;  /* store_version_stamp() of the file from before it was
-                       read; 0: nothing is known */
+                        read; 0: nothing is known */
+    int64_t read_at; /* clock_monotonic_ns() when it was read */
     uint64_t size;   /* bytes of the file that shows the frame */
     uint64_t nbytes; /* these are those of struct frame_info */
     uint64_t cbytes;

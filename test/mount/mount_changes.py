@@ -13,6 +13,7 @@ import os
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import threading
 import time
@@ -51,6 +52,23 @@ def frame_that_is_written_over():
         check(read(mount / 'a') == DATA, 'content')
         write('src/a.b2frame', frame(DATA[::-1], 10000))
         becomes(lambda: read(mount / 'a') == DATA[::-1], True, 'content')
+
+
+def size_that_another_program_writes_by_mmap_is_shown():
+    """Such a program changes the times of the file once, for many writes."""
+    make()
+    size = struct.pack('>Q', len(DATA))
+    smaller = read('src/a.b2frame').replace(size, struct.pack('>Q', 299999), 1)
+    with Mount('src', 'mnt', '-o', 'ro') as mount, \
+            open('src/a.b2frame', 'r+b') as file, \
+            mmap.mmap(file.fileno(), 0) as mapped:
+        mapped[:] = mapped[:]
+        times = os.fstat(file.fileno()).st_ctime_ns
+        becomes(lambda: time.time_ns() - times > 200000000, True, 'old times')
+        check(os.path.getsize(mount / 'a') == len(DATA), 'size')
+        mapped[:] = smaller
+        check(os.fstat(file.fileno()).st_ctime_ns == times, 'same times')
+        becomes(lambda: os.path.getsize(mount / 'a'), 299999, 'new size')
 
 
 def program_that_holds_it_open_sees_it_grow():
@@ -462,6 +480,7 @@ main(frame_that_is_replaced,
      program_that_holds_it_open_sees_other_bytes,
      chunk_that_takes_the_place_of_the_index_is_not_read_as_one,
      file_that_was_just_closed_is_changed_by_others,
+     size_that_another_program_writes_by_mmap_is_shown,
      tail_follows_a_growing_frame,
      mount_is_left_while_others_change_what_is_read,
      frame_that_is_removed_stays_readable_while_open,
