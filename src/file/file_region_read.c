@@ -11,9 +11,10 @@ enum {
     /* Bytes of blocks for each thread: fewer take no longer than it takes to
        wake another one. */
     THREAD_MIN = 2 << 20,
-    TASK_SLICES = 4,      /* for each thread, so that all end about together */
-    ONCE_MAX = 256 << 10, /* bytes of blocks that the cache drops together, few
-                             enough for the CPU's caches */
+    TASK_SLICES = 4,     /* for each thread, so that all end about together */
+    RUN_MAX = 256 << 10, /* bytes of blocks that are read together, few enough
+                             for the CPU's caches.  The same for all reads, so
+                             that buffers in the cache have one size */
 };
 
 /* A part of the blocks of one chunk; one thread reads it. */
@@ -118,7 +119,7 @@ static uint32_t count_run(const struct job *job, const struct slice *slice,
                           uint64_t i)
 {
     const struct region_plan *plan = job->plan;
-    uint32_t most = job->once ? ONCE_MAX / plan->block_nbytes : UINT32_MAX;
+    uint32_t most = RUN_MAX / plan->block_nbytes;
     uint32_t first = region_block_no(plan, &slice->chunk, i);
     uint32_t n = 1;
 
