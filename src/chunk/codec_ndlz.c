@@ -12,22 +12,28 @@
 
 /* Index 4 has no token that writers use, but readers accept it. */
 static const struct ndlz_pattern patterns_4[] = {
-    [0x00] = { 2, { 2, 3 } },    [0x01] = { 2, { 0, 1 } },
-    [0x02] = { 2, { 0, 2 } },    [0x03] = { 2, { 0, 3 } },
-    [0x04] = { 2, { 1, 0 } },    [0x06] = { 2, { 1, 2 } },
-    [0x07] = { 2, { 1, 3 } },    [0x0c] = { 3, { 1, 2, 3 } },
-    [0x0d] = { 3, { 0, 1, 2 } }, [0x0e] = { 3, { 0, 1, 3 } },
-    [0x0f] = { 3, { 0, 2, 3 } },
+    [0x00] = { 2, { 2, 3, 0, 1 } }, [0x01] = { 2, { 0, 1, 2, 3 } },
+    [0x02] = { 2, { 0, 2, 1, 3 } }, [0x03] = { 2, { 0, 3, 1, 2 } },
+    [0x04] = { 2, { 1, 0, 2, 3 } }, [0x06] = { 2, { 1, 2, 0, 3 } },
+    [0x07] = { 2, { 1, 3, 0, 2 } }, [0x0c] = { 3, { 1, 2, 3, 0 } },
+    [0x0d] = { 3, { 0, 1, 2, 3 } }, [0x0e] = { 3, { 0, 1, 3, 2 } },
+    [0x0f] = { 3, { 0, 2, 3, 1 } },
 };
 
 static const struct ndlz_pattern patterns_8[] = {
-    [0x00] = { 2, { 0, 1 } },    [0x01] = { 2, { 1, 2 } },
-    [0x02] = { 2, { 2, 3 } },    [0x03] = { 2, { 3, 4 } },
-    [0x04] = { 2, { 4, 5 } },    [0x05] = { 2, { 5, 6 } },
-    [0x06] = { 2, { 6, 7 } },    [0x20] = { 3, { 0, 1, 2 } },
-    [0x21] = { 3, { 1, 2, 3 } }, [0x22] = { 3, { 2, 3, 4 } },
-    [0x23] = { 3, { 3, 4, 5 } }, [0x24] = { 3, { 4, 5, 6 } },
-    [0x25] = { 3, { 5, 6, 7 } },
+    [0x00] = { 2, { 0, 1, 2, 3, 4, 5, 6, 7 } },
+    [0x01] = { 2, { 1, 2, 0, 3, 4, 5, 6, 7 } },
+    [0x02] = { 2, { 2, 3, 0, 1, 4, 5, 6, 7 } },
+    [0x03] = { 2, { 3, 4, 0, 1, 2, 5, 6, 7 } },
+    [0x04] = { 2, { 4, 5, 0, 1, 2, 3, 6, 7 } },
+    [0x05] = { 2, { 5, 6, 0, 1, 2, 3, 4, 7 } },
+    [0x06] = { 2, { 6, 7, 0, 1, 2, 3, 4, 5 } },
+    [0x20] = { 3, { 0, 1, 2, 3, 4, 5, 6, 7 } },
+    [0x21] = { 3, { 1, 2, 3, 0, 4, 5, 6, 7 } },
+    [0x22] = { 3, { 2, 3, 4, 0, 1, 5, 6, 7 } },
+    [0x23] = { 3, { 3, 4, 5, 0, 1, 2, 6, 7 } },
+    [0x24] = { 3, { 4, 5, 6, 0, 1, 2, 3, 7 } },
+    [0x25] = { 3, { 5, 6, 7, 0, 1, 2, 3, 4 } },
 };
 
 static const struct ndlz_format formats[] = {
@@ -68,7 +74,7 @@ struct cell {
 };
 
 /* Read `len` literal bytes; NULL if there are too few. */
-static const uint8_t *read_bytes(struct reader *in, size_t len)
+INLINE const uint8_t *read_bytes(struct reader *in, size_t len)
 {
     const uint8_t *bytes = in->bytes + in->pos;
 
@@ -79,7 +85,7 @@ static const uint8_t *read_bytes(struct reader *in, size_t len)
 }
 
 /* Read a reference to `len` bytes; NULL if they are not in the stream. */
-static const uint8_t *read_reference(struct reader *in, size_t len)
+INLINE const uint8_t *read_reference(struct reader *in, size_t len)
 {
     const uint8_t *bytes = read_bytes(in, NDLZ_REF_LEN);
     size_t distance;
@@ -134,42 +140,9 @@ INLINE int put_value(size_t side, const struct cell *cell, const uint8_t *value)
     return 0;
 }
 
-/* Read a reference to some rows of `whole`, which is a cell that is not cut. */
-INLINE int read_rows(struct reader *in, size_t side,
-                     const struct ndlz_pattern *pattern, uint8_t *whole,
-                     unsigned *filled)
-{
-    const uint8_t *src = read_reference(in, pattern->nrows * side);
-
-    if (!src)
-        return -EBADMSG;
-    for (unsigned i = 0; i < pattern->nrows; i++) {
-        copy_row(whole + pattern->rows[i] * side, src + i * side, side);
-        *filled |= 1u << pattern->rows[i];
-    }
-    return 0;
-}
-
-/* Read the rows that no reference has filled. */
-INLINE int read_literal_rows(struct reader *in, size_t side, uint8_t *whole,
-                             unsigned filled)
-{
-    for (size_t i = 0; i < side; i++) {
-        const uint8_t *src;
-
-        if (filled >> i & 1)
-            continue;
-        src = read_bytes(in, side);
-        if (!src)
-            return -EBADMSG;
-        copy_row(whole + i * side, src, side);
-    }
-    return 0;
-}
-
 /* Find the pattern of a token; NULL if it is not one of a pattern. */
-static const struct ndlz_pattern *find_pattern(const struct ndlz_format *format,
-                                               uint8_t token)
+INLINE const struct ndlz_pattern *find_pattern(const struct ndlz_format *format,
+                                               size_t side, uint8_t token)
 {
     unsigned i = (token - (unsigned)format->first_token) >> format->shift;
 
@@ -177,9 +150,23 @@ static const struct ndlz_pattern *find_pattern(const struct ndlz_format *format,
         format->patterns[i].nrows == 0)
         return NULL;
     /* The low bits of this token are not ignored. */
-    if (format->side == 4 && i == 0 && token != format->first_token)
+    if (side == 4 && i == 0 && token != format->first_token)
         return NULL;
     return &format->patterns[i];
+}
+
+/* Put the rows of a whole cell where a pattern wants them: some from `first`,
+   and the others from `rest`. */
+INLINE void put_rows(size_t side, const struct ndlz_pattern *pattern,
+                     const uint8_t *first, const uint8_t *rest,
+                     const struct cell *cell)
+{
+    size_t nrows = pattern->nrows;
+
+    for (size_t i = 0; i < side; i++)
+        copy_row(cell->dst + pattern->rows[i] * cell->pitch,
+                 i < nrows ? first + i * side : rest + (i - nrows) * side,
+                 side);
 }
 
 /* Read an instruction that builds a cell of rows. */
@@ -187,25 +174,29 @@ INLINE int decode_rows(struct reader *in, size_t side, uint8_t token,
                        const struct cell *cell)
 {
     const struct ndlz_format *format = in->format;
-    const struct ndlz_pattern *pattern = find_pattern(format, token);
-    uint8_t whole[NDLZ_SIDE_MAX * NDLZ_SIDE_MAX];
-    unsigned filled = 0;
-    int r = -EBADMSG;
+    bool pairs = side == 4 && token >= NDLZ_PAIRS && token < NDLZ_VALUE;
+    const struct ndlz_pattern *pattern =
+        pairs ? &format->patterns[1 + ((token - NDLZ_PAIRS) >> format->shift)]
+              : find_pattern(format, side, token);
+    uint8_t bytes[NDLZ_SIDE_MAX * NDLZ_SIDE_MAX];
+    const struct cell whole = { bytes, side, side, side };
+    const uint8_t *first;
+    const uint8_t *rest;
+    size_t rest_len;
 
-    if (pattern) {
-        r = read_rows(in, side, pattern, whole, &filled);
-    } else if (side == 4 && token >= NDLZ_PAIRS && token < NDLZ_VALUE) {
-        uint8_t row = (uint8_t)(1 + (token - NDLZ_PAIRS) / NDLZ_PAIRS_STEP);
-        const struct ndlz_pattern first = { 2, { 0, row } };
-        const struct ndlz_pattern second = ndlz_other_pair(row);
-
-        r = read_rows(in, side, &first, whole, &filled);
-        if (r == 0)
-            r = read_rows(in, side, &second, whole, &filled);
+    if (!pattern)
+        return -EBADMSG;
+    first = read_reference(in, pattern->nrows * side);
+    rest_len = (side - pattern->nrows) * side;
+    rest = pairs ? read_reference(in, rest_len) : read_bytes(in, rest_len);
+    if (!first || !rest)
+        return -EBADMSG;
+    if (cell->nrows == side && cell->ncols == side) {
+        put_rows(side, pattern, first, rest, cell);
+        return 0;
     }
-    if (r == 0)
-        r = read_literal_rows(in, side, whole, filled);
-    return r < 0 ? r : put_bytes(side, cell, whole);
+    put_rows(side, pattern, first, rest, &whole);
+    return put_bytes(side, cell, bytes);
 }
 
 INLINE int decode_cell(struct reader *in, size_t side, const struct cell *cell)

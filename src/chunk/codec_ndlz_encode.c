@@ -122,13 +122,9 @@ static void put_other_rows(struct writer *out, const struct cell *cell,
                            const struct ndlz_pattern *pattern)
 {
     size_t side = out->format->side;
-    unsigned filled = 0;
 
-    for (size_t i = 0; i < pattern->nrows; i++)
-        filled |= 1u << pattern->rows[i];
-    for (size_t i = 0; i < side; i++)
-        if ((filled >> i & 1) == 0)
-            put_bytes(out, cell->bytes + i * side, side);
+    for (size_t i = pattern->nrows; i < side; i++)
+        put_bytes(out, cell->bytes + pattern->rows[i] * side, side);
 }
 
 static bool try_cell(struct writer *out, const struct cell *cell)
@@ -146,15 +142,18 @@ static bool try_cell(struct writer *out, const struct cell *cell)
 
 static bool try_pairs(struct writer *out, const struct cell *cell)
 {
-    for (uint8_t row = 1; out->format->side == 4 && row < 4; row++) {
-        const struct ndlz_pattern pair = { 2, { 0, row } };
-        const struct ndlz_pattern other = ndlz_other_pair(row);
-        uint16_t distance = find_pattern(out, cell, &pair);
+    const struct ndlz_format *format = out->format;
+
+    for (unsigned i = 0; format->side == 4 && i < 3; i++) {
+        const struct ndlz_pattern *pair = &format->patterns[1 + i];
+        const struct ndlz_pattern other = { 2,
+                                            { pair->rows[2], pair->rows[3] } };
+        uint16_t distance = find_pattern(out, cell, pair);
         uint16_t more = distance ? find_pattern(out, cell, &other) : 0;
 
         if (more == 0)
             continue;
-        put_byte(out, NDLZ_PAIRS + (row - 1u) * NDLZ_PAIRS_STEP);
+        put_byte(out, NDLZ_PAIRS + (i << format->shift));
         put_reference(out, distance);
         put_reference(out, more);
         return true;
