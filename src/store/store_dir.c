@@ -22,8 +22,9 @@ struct dir_store {
     mode_t mode;                    /* of the first file that is created */
     struct store_object *lock_file; /* NULL: none */
 
-    /* See store_lease(); used by the thread that changes the frame. */
-    bool leased;
+    /* Used by the thread that changes the frame. */
+    bool leased; /* see store_lease() */
+    int in_use;  /* the directory, open for store_lock_in_use(); or -1 */
 
     /* A leaf lock, which guards: */
     pthread_mutex_t lock;
@@ -115,6 +116,8 @@ static void dir_close(struct store *store)
     store_object_close(dir->lease);
     pthread_mutex_destroy(&dir->lock);
     store_local_fini(&dir->head);
+    if (dir->in_use >= 0)
+        close(dir->in_use);
     close(dir->fd);
     free(dir);
 }
@@ -232,6 +235,20 @@ static long dir_lease_holder(struct store *store, const char *name)
     pid = store_local_lease_holder(fd);
     close(fd);
     return pid;
+}
+
+static int dir_lock_in_use(struct store *store)
+{
+    struct dir_store *dir = (struct dir_store *)store;
+
+    return store_local_dir_lock_in_use(dir->fd, &dir->in_use);
+}
+
+static int dir_lock_in_use_alone(struct store *store)
+{
+    struct dir_store *dir = (struct dir_store *)store;
+
+    return store_local_dir_lock_in_use_alone(dir->fd, &dir->in_use);
 }
 
 static struct store_object *dir_lock_file(struct store *store)
@@ -427,6 +444,8 @@ static const struct store_local_ops dir_local_ops = {
     .prepare_lease = dir_prepare_lease,
     .unlease = dir_unlease,
     .lease_holder = dir_lease_holder,
+    .lock_in_use = dir_lock_in_use,
+    .lock_in_use_alone = dir_lock_in_use_alone,
 };
 
 static const struct store_ops dir_ops = {
@@ -462,6 +481,7 @@ int store_dir_open(int dirfd, const char *path, unsigned flags,
     store_local_init(&dir->head, &dir_ops);
     pthread_mutex_init(&dir->lock, NULL);
     dir->fd = fd;
+    dir->in_use = -1;
     dir->mode = store_local_mode(flags);
     dir->writable = flags & STORE_WRITE;
     dir->noatime = flags & (STORE_WRITE | STORE_NOATIME);

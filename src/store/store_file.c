@@ -28,6 +28,8 @@ struct file_store {
     struct store_object *lock_file; /* constant; NULL: none */
     bool leased; /* see store_lease(); used by the thread that makes changes */
     bool in_use; /* see store_lock_in_use(); used by the same thread */
+    bool unlocked; /* it had a name when it was opened, and has not been locked
+                      since; used by the same thread */
 
     bool writable; /* constant; the others have no place */
     mode_t mode;   /* to create the file with */
@@ -114,7 +116,11 @@ static int file_check_place(struct store *store)
     return r == -ENOENT ? 0 : r;
 }
 
-/* Was the file removed, and has another file taken its name? */
+/*
+ * Was the file removed, and has another file taken its name?  A file that was
+ * removed between opening it and locking it for the first time counts, too,
+ * because the process that had it locked may have put the content elsewhere.
+ */
 static bool is_replaced(struct file_store *file)
 {
     struct stat mine;
@@ -123,6 +129,8 @@ static bool is_replaced(struct file_store *file)
 
     if (fstat(fd_of(file->current), &mine) < 0 || mine.st_nlink > 0)
         return false;
+    if (file->unlocked)
+        return true;
     pthread_mutex_lock(&file->place_lock);
     replaced = store_place_stat(file->place.dir, file->place.name, &there) == 0;
     pthread_mutex_unlock(&file->place_lock);
@@ -145,6 +153,7 @@ static int file_lease(struct store *store, const char *name)
         r = -ESTALE;
     }
     file->leased = r == 0;
+    file->unlocked = file->unlocked && r < 0;
     return r;
 }
 
@@ -165,6 +174,7 @@ static int file_lock_in_use(struct store *store)
     if (file->current && is_replaced(file))
         r = -ESTALE;
     file->in_use = r == 0;
+    file->unlocked = file->unlocked && r < 0;
     return r;
 }
 
@@ -370,6 +380,13 @@ static int prepare_place(struct file_store *file, int fd, int dirfd,
     return r;
 }
 
+static bool has_name(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && st.st_nlink > 0;
+}
+
 static int open_file(struct file_store *file, int dirfd, const char *path,
                      unsigned flags)
 {
@@ -380,6 +397,7 @@ static int open_file(struct file_store *file, int dirfd, const char *path,
         fd = store_local_open(dirfd, path, flags, S_IFREG);
         if (fd < 0)
             return fd;
+        file->unlocked = flags & STORE_WRITE && has_name(fd);
     }
     r = prepare_place(file, fd, dirfd, path, flags);
     if (r < 0 && fd >= 0)

@@ -138,7 +138,8 @@ struct store_object *store_lock_file(struct store *store);
  *
  * Never waits.  Returns 0, or
  *  -EAGAIN  another process, or another store of this process, has the lease
- *  -ESTALE  another file has taken the place of the frame's
+ *  -ESTALE  another file has taken the place of the frame's; or the frame was
+ *           removed after the store was opened, and before it was first locked
  *  -EROFS   the store was opened without STORE_WRITE
  *  others   from the system
  */
@@ -168,8 +169,7 @@ long store_lease_holder(struct store *store, const char *name);
  * file system has no locks, nothing happens.
  *
  * Returns 0; -EAGAIN if another store has called store_lock_in_use_alone();
- * -ESTALE if another file has taken the place of the frame's; or an error from
- * the system.
+ * -ESTALE as store_lease(); or an error from the system.
  */
 int store_lock_in_use(struct store *store);
 

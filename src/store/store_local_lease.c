@@ -24,6 +24,11 @@ static const off_t LEASE_OFF = (off_t)1 << 62;
    open for changes share a lock on it. */
 static const off_t IN_USE_OFF = ((off_t)1 << 62) + 2;
 
+/* In a directory, a byte for the same, and one for the store that wants to have
+   it alone.  mount_lock.h uses others. */
+static const off_t DIR_IN_USE_OFF = 1;
+static const off_t DIR_ALONE_OFF = 3;
+
 /* A file system may have no locks, or have them disabled. */
 static bool is_without_locks(int error)
 {
@@ -46,6 +51,20 @@ static int set_lock(int fd, off_t off, short type)
     return is_without_locks(r) ? 0 : r;
 }
 
+/* Has another descriptor a lock on this byte?  If it cannot be found out, there
+   are no locks. */
+static bool is_locked(int fd, off_t off)
+{
+    struct flock lock = {
+        .l_type = F_WRLCK,
+        .l_whence = SEEK_SET,
+        .l_start = off,
+        .l_len = 1,
+    };
+
+    return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
 int store_local_lease(int fd)
 {
     return set_lock(fd, LEASE_OFF, F_WRLCK);
@@ -64,6 +83,55 @@ int store_local_lock_in_use(int fd)
 int store_local_lock_in_use_alone(int fd)
 {
     return set_lock(fd, IN_USE_OFF, F_WRLCK);
+}
+
+/*
+ * A directory can only be locked for reading.  So a store locks a byte of its
+ * own, and then looks at the byte that the other kind of store locks.  Of two
+ * that do so at a time, at least one sees the lock of the other.
+ */
+static int lock_unless(int fd, off_t own, off_t other)
+{
+    int r = set_lock(fd, own, F_RDLCK);
+
+    if (r == 0 && is_locked(fd, other)) {
+        set_lock(fd, own, F_UNLCK);
+        r = -EAGAIN;
+    }
+    return r;
+}
+
+static bool open_in_use(int dir, int *in_use)
+{
+    if (*in_use < 0)
+        *in_use = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return *in_use >= 0;
+}
+
+/* If the directory was removed before it was locked, the process that had it
+   locked may have put the content elsewhere. */
+int store_local_dir_lock_in_use(int dir, int *in_use)
+{
+    bool first = *in_use < 0;
+    struct stat st;
+    int r;
+
+    if (!open_in_use(dir, in_use))
+        return 0;
+    r = lock_unless(*in_use, DIR_IN_USE_OFF, DIR_ALONE_OFF);
+    if (r < 0)
+        return r;
+    set_lock(*in_use, DIR_ALONE_OFF, F_UNLCK);
+    return first && fstat(dir, &st) == 0 && st.st_nlink == 0 ? -ESTALE : 0;
+}
+
+int store_local_dir_lock_in_use_alone(int dir, int *in_use)
+{
+    if (!open_in_use(dir, in_use))
+        return 0;
+    if (is_locked(*in_use, DIR_ALONE_OFF))
+        return -EAGAIN;
+    return lock_unless(*in_use, DIR_ALONE_OFF, DIR_IN_USE_OFF);
 }
 
 /* Does a line of fdinfo show the lease?  "lock:\t1: OFDLCK  ADVISORY  WRITE -1

@@ -84,6 +84,17 @@ void store_local_unlease(int fd);
 int store_local_lock_in_use(int fd);
 int store_local_lock_in_use_alone(int fd);
 
+/*
+ * The same for an open directory.
+ *
+ *  in_use  -1 at first; receives a descriptor of the directory, which the
+ *          caller closes at the end
+ *
+ * A directory that may not be read is not locked.
+ */
+int store_local_dir_lock_in_use(int dir, int *in_use);
+int store_local_dir_lock_in_use_alone(int dir, int *in_use);
+
 /* Do the work of store_lease_holder() for an open file. */
 long store_local_lease_holder(int fd);
 

@@ -555,6 +555,72 @@ START_TEST(lease_goes_over_to_the_file_that_is_published)
 }
 END_TEST
 
+/* Open the file of a tree, or a frame's directory in it, for changes. */
+static struct store *open_either(const struct tree *tree, bool directory)
+{
+    struct store *store;
+
+    if (!directory)
+        return open_file(tree, "file", STORE_WRITE);
+    ck_assert_int_eq(store_dir_open(tree->fd, "frame", STORE_WRITE, &store), 0);
+    return store;
+}
+
+START_TEST(frame_that_is_in_use_is_not_had_alone)
+{
+    for (int directory = 0; directory < 2; directory++) {
+        struct store *stores[2];
+        struct tree tree;
+
+        make_tree(&tree);
+        ck_assert_int_eq(mkdirat(tree.fd, "frame", 0700), 0);
+        for (int i = 0; i < 2; i++)
+            stores[i] = open_either(&tree, directory);
+        ck_assert_int_eq(store_lock_in_use(stores[0]), 0);
+        ck_assert_int_eq(store_lock_in_use(stores[1]), 0);
+        ck_assert_int_eq(store_lock_in_use_alone(stores[1]), -EAGAIN);
+        store_close(stores[0]);
+        ck_assert_int_eq(store_lock_in_use_alone(stores[1]), 0);
+        stores[0] = open_either(&tree, directory);
+        ck_assert_int_eq(store_lock_in_use(stores[0]), -EAGAIN);
+        ck_assert_int_eq(store_lock_in_use(stores[1]), 0);
+        ck_assert_int_eq(store_lock_in_use(stores[0]), 0);
+        store_close(stores[0]);
+        store_close(stores[1]);
+        remove_tree(&tree);
+    }
+}
+END_TEST
+
+START_TEST(frame_that_is_removed_before_it_is_locked_is_stale)
+{
+    for (int directory = 0; directory < 2; directory++) {
+        struct store *locked;
+        struct store *store;
+        struct tree tree;
+
+        make_tree(&tree);
+        ck_assert_int_eq(mkdirat(tree.fd, "frame", 0700), 0);
+        locked = open_either(&tree, directory);
+        ck_assert_int_eq(store_lock_in_use(locked), 0);
+        store = open_either(&tree, directory);
+        ck_assert_int_eq(unlinkat(tree.fd, directory ? "frame" : "file",
+                                  directory ? AT_REMOVEDIR : 0),
+                         0);
+        ck_assert_int_eq(store_lock_in_use(store), -ESTALE);
+        if (!directory)
+            ck_assert_int_eq(store_lease(store, ""), -ESTALE);
+        /* A store that had the lock before goes on. */
+        ck_assert_int_eq(store_lock_in_use(locked), 0);
+        if (!directory)
+            ck_assert_int_eq(store_lease(locked, ""), 0);
+        store_close(store);
+        store_close(locked);
+        remove_tree(&tree);
+    }
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -575,6 +641,8 @@ int main(void)
         directory_gets_new_objects_like_others,
         lease_is_held_by_one_store_at_a_time,
         lease_goes_over_to_the_file_that_is_published,
+        frame_that_is_in_use_is_not_had_alone,
+        frame_that_is_removed_before_it_is_locked_is_stale,
         NULL,
     };
 
