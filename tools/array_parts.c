@@ -11,8 +11,7 @@
 #include "numbers.h"
 
 enum {
-    AUTO_BLOCK = 64 << 10, /* bytes in a block if no option sets them */
-    CHUNK_MAX = 1 << 30,   /* bytes in a chunk */
+    CHUNK_MAX = 1 << 30, /* bytes in a chunk */
 };
 
 bool array_parts_take(int option, struct array_parts *parts)
@@ -150,8 +149,8 @@ int array_parts_find(const struct array_parts *parts, const char *path,
     wanted.option = "--blocks";
     wanted.text = parts->blocks;
     wanted.whole = chunk;
-    wanted.nbytes =
-        params->chunk.blocksize > 0 ? params->chunk.blocksize : AUTO_BLOCK;
+    wanted.nbytes = params->chunk.blocksize > 0 ? params->chunk.blocksize
+                                                : LAYOUT_AUTO_BLOCK;
     r = find_extents(&wanted, shape->block);
     return r < 0 ? r : check(path, shape, params->chunk.typesize);
 }

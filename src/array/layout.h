@@ -77,6 +77,15 @@ struct block_shape layout_block_shape(const struct layout_shape *shape);
 void layout_choose(const uint64_t *whole, unsigned ndim, uint32_t itemsize,
                    uint32_t nbytes, uint32_t *extents);
 
+enum {
+    LAYOUT_AUTO_BLOCK = 64 << 10 /* bytes in a block if the user sets none */
+};
+
+/* Choose chunks and blocks of an array in this way.  `blocksize` may be 0, for
+   LAYOUT_AUTO_BLOCK. */
+void layout_choose_parts(struct layout_shape *shape, uint32_t itemsize,
+                         uint32_t chunksize, uint32_t blocksize);
+
 /*
  * Total size in bytes of the chunks that a reader in C order comes back to
  * until it has finished with them.  These are all chunks at one position of the

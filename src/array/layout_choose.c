@@ -46,3 +46,15 @@ void layout_choose(const uint64_t *whole, unsigned ndim, uint32_t itemsize,
     for (unsigned i = 0; i < ndim; i++)
         extents[i] = (uint32_t)chosen[i];
 }
+
+void layout_choose_parts(struct layout_shape *shape, uint32_t itemsize,
+                         uint32_t chunksize, uint32_t blocksize)
+{
+    uint64_t chunk[ARRAY_NDIM_MAX];
+
+    layout_choose(shape->items, shape->ndim, itemsize, chunksize, shape->chunk);
+    for (unsigned i = 0; i < shape->ndim; i++)
+        chunk[i] = shape->chunk[i];
+    layout_choose(chunk, shape->ndim, itemsize,
+                  blocksize > 0 ? blocksize : LAYOUT_AUTO_BLOCK, shape->block);
+}

@@ -56,6 +56,16 @@ int backing_anchor_check(const struct backing_anchor *anchor, int how)
     return anchor->ops->check(anchor, how);
 }
 
+int backing_anchor_lease(const struct backing_anchor *anchor)
+{
+    return anchor->ops->lease ? anchor->ops->lease(anchor) : -ENOTSUP;
+}
+
+bool backing_anchor_is_leased(const struct backing_anchor *anchor)
+{
+    return anchor->ops->is_leased(anchor);
+}
+
 void backing_anchor_place(const struct backing_anchor *anchor,
                           struct backing_place *out)
 {

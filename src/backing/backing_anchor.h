@@ -58,6 +58,18 @@ int backing_anchor_statvfs(const struct backing_anchor *anchor,
    and X_OK. */
 int backing_anchor_check(const struct backing_anchor *anchor, int how);
 
+/*
+ * Does nobody else have a file open that is passed through?  Anybody who opens
+ * it from now on waits until the anchor is closed, or, if opening is not to
+ * wait, gets EWOULDBLOCK.
+ *
+ * Returns 0; -EAGAIN if somebody has it open; or another error if the file
+ * system cannot tell.  backing_anchor_is_leased() tells whether nobody has
+ * begun to wait since.
+ */
+int backing_anchor_lease(const struct backing_anchor *anchor);
+bool backing_anchor_is_leased(const struct backing_anchor *anchor);
+
 /* Make a place of the entry, which takes over the anchor. */
 void backing_anchor_place(const struct backing_anchor *anchor,
                           struct backing_place *out);
@@ -82,6 +94,8 @@ struct backing_anchor_ops {
     void (*place)(const struct backing_anchor *anchor,
                   struct backing_place *out);
     int (*sync)(const struct backing_anchor *anchor);
+    int (*lease)(const struct backing_anchor *anchor);
+    bool (*is_leased)(const struct backing_anchor *anchor);
     void (*remove)(const struct backing_anchor *anchor, const struct stat *st);
 };
 

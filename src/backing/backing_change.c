@@ -97,3 +97,29 @@ int backing_exchange(const struct backing_move *move)
 
     return r < 0 ? r : change->exchange(move);
 }
+
+int backing_reform_begin(struct backing_reform *reform)
+{
+    const struct backing_change_ops *change = reform->old->dir.ops->change;
+
+    if (!change || !change->reform_begin)
+        return -EROFS;
+    return change->reform_begin(reform);
+}
+
+void backing_reform_place(const struct backing_reform *reform,
+                          struct backing_place *out)
+{
+    reform->old->dir.ops->change->reform_place(reform, out);
+}
+
+int backing_reform_swap(const struct backing_reform *reform,
+                        const struct backing_giving_way *how)
+{
+    return reform->old->dir.ops->change->reform_swap(reform, how);
+}
+
+void backing_reform_end(struct backing_reform *reform)
+{
+    reform->old->dir.ops->change->reform_end(reform);
+}

@@ -158,6 +158,61 @@ int backing_rename(const struct backing_move *move,
 /* Exchange two entries. */
 int backing_exchange(const struct backing_move *move);
 
+/* Another form. */
+
+/*
+ * The content of an entry is being put into another form: a frame into a plain
+ * file, for example.  The new entry takes the place of the old one, in the same
+ * directory and under another name.
+ */
+struct backing_reform {
+    const struct backing_entry *old; /* of a directory that can be listed */
+    const struct backing_entry *new; /* its kind and name; its `dir` is not
+                                        used */
+
+    /* For the implementation. */
+    char private_name[PRIVATE_DIR_NAME_MAX];
+    int private_fd;
+};
+
+/* Begin: `old` and `new` are set, and outlive the struct.  A plain file and the
+   directory of a sparse frame are made.  On success the caller ends it. */
+int backing_reform_begin(struct backing_reform *reform);
+
+/* The place of the new entry until it has its name, valid until the end.  The
+   store of a frame in one file is opened there with STORE_NEW. */
+void backing_reform_place(const struct backing_reform *reform,
+                          struct backing_place *out);
+
+/* How the old entry gives way. */
+struct backing_giving_way {
+    /* Called when both entries are there. */
+    void (*both)(void *context);
+
+    /* Called when the old entry has no name any more: may it go?  Returns 0 or
+       a negative errno. */
+    int (*check)(void *context);
+    void *context;
+
+    /* The old entry is open: a sparse frame is removed once it is closed, as by
+       backing_remove().  NULL: it is not. */
+    const struct backing_anchor *anchor;
+};
+
+/*
+ * Give the new entry its name, and remove the old one.
+ *
+ * The new one is durable.  Returns 0; -EEXIST if its name is taken; -ESTALE if
+ * another program has replaced, renamed or removed the old one; the error of
+ * `check`; or another error.  After an error the old entry is in its place, and
+ * the new one has no name.  See writer/swap.h.
+ */
+int backing_reform_swap(const struct backing_reform *reform,
+                        const struct backing_giving_way *how);
+
+/* Remove what is left, and the new entry if it has no name. */
+void backing_reform_end(struct backing_reform *reform);
+
 /* Functions of an implementation that change the entries of its directories.
    Each function does the work of the one above that has its name. */
 struct backing_change_ops {
@@ -178,6 +233,14 @@ struct backing_change_ops {
     int (*rename)(const struct backing_move *move,
                   const struct backing_entry **left);
     int (*exchange)(const struct backing_move *move);
+
+    /* These are missing if entries get no other form. */
+    int (*reform_begin)(struct backing_reform *reform);
+    void (*reform_place)(const struct backing_reform *reform,
+                         struct backing_place *out);
+    int (*reform_swap)(const struct backing_reform *reform,
+                       const struct backing_giving_way *how);
+    void (*reform_end)(struct backing_reform *reform);
 };
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "backing/local.h"
@@ -116,6 +117,26 @@ static int sync_anchor(const struct backing_anchor *anchor)
     return r == 0 && fsync(fd) < 0 ? -errno : r;
 }
 
+/* Nothing happens to a process that gets SIGURG when another one waits for the
+   file. */
+static int lease(const struct backing_anchor *anchor)
+{
+    struct stat st;
+    int r;
+
+    if (fstat(anchor->fd, &st) < 0 || fcntl(anchor->fd, F_SETSIG, SIGURG) < 0)
+        return -errno;
+    identity_begin_lease(st.st_uid, st.st_gid);
+    r = fcntl(anchor->fd, F_SETLEASE, F_WRLCK) < 0 ? -errno : 0;
+    identity_end_owner();
+    return r;
+}
+
+static bool is_leased(const struct backing_anchor *anchor)
+{
+    return fcntl(anchor->fd, F_GETLEASE) == F_WRLCK;
+}
+
 static void remove_anchor(const struct backing_anchor *anchor,
                           const struct stat *st)
 {
@@ -131,5 +152,7 @@ const struct backing_anchor_ops local_anchor_ops = {
     .check = check,
     .place = place_anchor,
     .sync = sync_anchor,
+    .lease = lease,
+    .is_leased = is_leased,
     .remove = remove_anchor,
 };

@@ -27,5 +27,11 @@ void local_finish_removal(const struct backing_dir *dir, enum entry_kind kind,
 int local_rename(const struct backing_move *move,
                  const struct backing_entry **left);
 int local_exchange(const struct backing_move *move);
+int local_reform_begin(struct backing_reform *reform);
+void local_reform_place(const struct backing_reform *reform,
+                        struct backing_place *out);
+int local_reform_swap(const struct backing_reform *reform,
+                      const struct backing_giving_way *how);
+void local_reform_end(struct backing_reform *reform);
 
 #endif

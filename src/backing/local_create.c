@@ -163,4 +163,8 @@ const struct backing_change_ops local_change_ops = {
     .finish_removal = local_finish_removal,
     .rename = local_rename,
     .exchange = local_exchange,
+    .reform_begin = local_reform_begin,
+    .reform_place = local_reform_place,
+    .reform_swap = local_reform_swap,
+    .reform_end = local_reform_end,
 };

@@ -207,6 +207,19 @@ void identity_serve(pid_t pid, uid_t uid, gid_t gid, mode_t mask)
     thread.mask = mask;
 }
 
+bool identity_serve_nobody(void)
+{
+    bool served = thread.serves;
+
+    thread.serves = false;
+    return served;
+}
+
+void identity_serve_again(bool served)
+{
+    thread.serves = served;
+}
+
 /* Can this thread read the rights of the program that it serves?  It cannot if
    the program is in another PID namespace, or is the kernel itself. */
 static bool is_seen(void)
@@ -341,13 +354,19 @@ void identity_end(void)
 
 /* Do nothing for root's own files: the daemon creates these as itself, because
    as root it could use the reserved space. */
-void identity_begin_owner(uid_t uid, gid_t gid)
+void identity_begin_lease(uid_t uid, gid_t gid)
 {
-    if (!process.others || uid == 0)
+    if (!process.others)
         return;
     setfsgid(gid);
     setfsuid(uid);
     set_caps(process.caps, process.caps);
+}
+
+void identity_begin_owner(uid_t uid, gid_t gid)
+{
+    if (uid != 0)
+        identity_begin_lease(uid, gid);
 }
 
 void identity_end_owner(void)
@@ -406,4 +425,9 @@ bool identity_is_in_group(gid_t gid)
 uid_t identity_owner(void)
 {
     return process.acts ? (uid_t)setfsuid((uid_t)-1) : geteuid();
+}
+
+bool identity_is_self(uid_t uid)
+{
+    return uid == geteuid() || (geteuid() == 0 && uid == SELF_UID);
 }

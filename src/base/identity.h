@@ -46,6 +46,11 @@ bool identity_has_umask(void);
  */
 void identity_serve(pid_t pid, uid_t uid, gid_t gid, mode_t mask);
 
+/* Serve no program for a while.  Returns what identity_serve_again() takes to
+   end that. */
+bool identity_serve_nobody(void);
+void identity_serve_again(bool served);
+
 /*
  * Act as the program that this thread serves, until identity_end().  Calls
  * nest: each identity_begin() needs one identity_end().
@@ -73,6 +78,10 @@ void identity_end(void);
 void identity_begin_owner(uid_t uid, gid_t gid);
 void identity_end_owner(void);
 
+/* Act as the owner of a file that exists, until identity_end_owner(), with all
+   rights of the daemon.  Only its owner may lease a file. */
+void identity_begin_lease(uid_t uid, gid_t gid);
+
 /*
  * May the program that this thread serves use the file of a descriptor?  The
  * descriptor may have been opened with O_PATH.
@@ -99,5 +108,9 @@ bool identity_is_in_group(gid_t gid);
 
 /* The user that will own the files that this thread creates. */
 uid_t identity_owner(void);
+
+/* Can files of this user be those of a daemon of the same user as this one,
+   acting as itself? */
+bool identity_is_self(uid_t uid);
 
 #endif

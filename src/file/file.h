@@ -367,6 +367,9 @@ int file_move(struct file *file,
               int (*move)(void *context, struct store *store), void *context,
               struct fault *fault);
 
+/* Has anything been changed since the file was opened or finished? */
+bool file_has_changes(const struct file *file);
+
 /* Is everything committed, and no commit in progress? */
 bool file_is_clean(struct file *file);
 

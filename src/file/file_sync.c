@@ -133,6 +133,11 @@ int file_move(struct file *file,
     return writeback_move(file, move, context, fault);
 }
 
+bool file_has_changes(const struct file *file)
+{
+    return file->states.begun;
+}
+
 bool file_is_clean(struct file *file)
 {
     return writeback_is_clean(file) && !file_is_orphaned(file);

@@ -18,6 +18,7 @@
 #include "open/draft_memory.h"
 #include "open/free_space.h"
 #include "open/open_file.h"
+#include "open/reform.h"
 #include "ops/remove.h"
 #include "store/store_local.h"
 #include "store/store_version.h"
@@ -310,7 +311,7 @@ static int open_remote(struct fs *fs, const struct fs_options *options,
     struct paths paths = { 0 };
     int r = open_source(fs, options, ticket, &paths);
 
-    if (r == 0 && !options->read_only)
+    if (r == 0 && !options->read_only && !options->npy)
         fs->source.writable =
             fs->source.prefix || remote_frame_can_change(fs->source.remote);
     if (fs->source.prefix && fs->source.writable)
@@ -349,6 +350,8 @@ static struct fs *fs_new(const struct fs_options *options)
     list_init(&fs->opened);
     backing_source_init(&fs->source);
     fs->open_anchor = open_file_anchor;
+    fs->closing = reform_note;
+    fs->closed = reform_run;
     fs->source.keep_names = options->keep_names;
     fs->source.npy = options->npy;
     fs->chunks = options->chunks;
@@ -357,7 +360,7 @@ static struct fs *fs_new(const struct fs_options *options)
     fs->close_later = options->close_later;
     fs->params = options->params;
     fs->shown = options->shown;
-    strcpy(fs->plain, options->plain);
+    fs->plain = options->plain;
     fs->source.base = options->offset;
     return fs;
 }
@@ -377,6 +380,7 @@ static int open_local(struct fs *fs, const struct fs_options *options)
     fs->dev = paths.source_st.st_dev;
     fs->source.writable =
         r == 0 && !options->read_only && fs->source.base == 0 &&
+        !(options->npy && options->shared) &&
         !entry_traits[paths.kind].readonly_dir && is_writable(paths.source);
     paths_fini(&paths);
     return r;

@@ -20,8 +20,8 @@ struct fs_options {
     bool sparse;               /* layout of new frames */
     struct file_params params; /* and their parameters */
     struct fs_shown shown;
-    char plain[FS_PLAIN_MAX]; /* suffixes of new files that become no frames */
-    uint64_t offset;          /* byte at which the frame SOURCE starts */
+    struct fs_plain plain;
+    uint64_t offset;               /* byte at which the frame SOURCE starts */
     const struct net_options *net; /* if SOURCE is a URL */
 };
 

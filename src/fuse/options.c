@@ -210,7 +210,6 @@ static int set_flag(struct options *options, const char *name)
 static void apply_flags(struct options *options)
 {
     options->foreground = options->foreground || options->debug;
-    options->fs.read_only = options->fs.read_only || options->fs.npy;
     options->file.view = options->fs.npy ? FILE_VIEW_NPY
                          : options->raw  ? FILE_VIEW_CHUNKS
                                          : FILE_VIEW_ARRAY;
@@ -392,6 +391,19 @@ static int check_io_uring(const struct options *options)
     return 0;
 }
 
+/* Files that are stored by their content get another name when that changes. */
+static int check_plain(const struct options *options)
+{
+    if (options->fs.plain.below == 0 && !options->fs.plain.incompressible)
+        return 0;
+    if (options->file.lock || options->fs.keep_names) {
+        log_error("plain=below=SIZE and plain=incompressible go without %s",
+                  options->file.lock ? "lock" : "names=keep");
+        return -EINVAL;
+    }
+    return 0;
+}
+
 static int take_plugins(void *data __attribute__((unused)), const char *arg,
                         int key, struct fuse_args *args __attribute__((unused)))
 {
@@ -441,7 +453,8 @@ int options_parse(int argc, char **argv, struct options *out)
         log_error("SOURCE and MOUNTPOINT are needed, see framefs --help");
         return -EINVAL;
     }
-    if (check_io_uring(out) < 0 || options_resolve_paths(out) < 0)
+    if (check_io_uring(out) < 0 || check_plain(out) < 0 ||
+        options_resolve_paths(out) < 0)
         return -EINVAL;
     if (params_check(&out->fs.params) < 0) {
         option_clash(&out->fs.params, clash);

@@ -164,28 +164,63 @@ static int set_kernel_readahead(const char *option, const char *value,
     return 0;
 }
 
-/* Check and copy a list of suffixes, with or without their dots. */
-static int set_plain(const char *option, const char *list, char *out)
+/* Add a suffix to the list, without its dot. */
+static bool add_suffix(const char *suffix, size_t n, char *list)
 {
-    size_t len = 0;
-    bool valid = strlen(list) < FS_PLAIN_MAX && !strchr(list, '/');
+    size_t len = strlen(list);
 
+    if (n > 0 && *suffix == '.') {
+        suffix++;
+        n--;
+    }
+    if (n == 0 || memchr(suffix, '/', n) || memchr(suffix, '=', n) ||
+        len + (len > 0) + n >= FS_PLAIN_MAX)
+        return false;
+    if (len > 0)
+        list[len++] = ':';
+    memcpy(list + len, suffix, n);
+    list[len + n] = '\0';
+    return true;
+}
+
+static bool set_below(const char *value, size_t n, uint64_t *out)
+{
+    char size[32];
+
+    if (n >= sizeof(size))
+        return false;
+    memcpy(size, value, n);
+    size[n] = '\0';
+    return size_parse(size, out) && *out > 0;
+}
+
+/* Take one of the words of plain=. */
+static bool take_plain(const char *word, size_t n, struct fs_plain *out)
+{
+    static const char below[] = "below=";
+    static const char incompressible[] = "incompressible";
+
+    if (n > strlen(below) && strncmp(word, below, strlen(below)) == 0)
+        return set_below(word + strlen(below), n - strlen(below), &out->below);
+    if (n == strlen(incompressible) && strncmp(word, incompressible, n) == 0)
+        return out->incompressible = true;
+    return add_suffix(word, n, out->suffixes);
+}
+
+static int set_plain(const char *option, const char *list, struct fs_plain *out)
+{
+    *out = (struct fs_plain){ 0 };
     do {
-        size_t n;
+        size_t n = strcspn(list, ":");
 
-        list += *list == '.';
-        n = strcspn(list, ":");
-        valid = valid && n > 0;
-        if (!valid) {
-            log_error("%s: wants suffixes with : between them, such as "
-                      "jpg:tar.gz, of fewer than %d bytes",
+        if (!take_plain(list, n, out)) {
+            log_error("%s: wants words with : between them: suffixes, such as "
+                      "jpg:tar.gz, of fewer than %d bytes; below=SIZE; "
+                      "incompressible",
                       option, FS_PLAIN_MAX);
             return -EINVAL;
         }
-        memcpy(out + len, list, n);
-        len += n;
         list += n;
-        out[len++] = *list;
     } while (*list++ == ':');
     return 0;
 }
@@ -224,7 +259,7 @@ int options_take_other(struct options *options, const char *option)
         return set_kernel_readahead(option, strchr(option, '=') + 1,
                                     &options->kernel_readahead);
     if (begins(option, "plain="))
-        return set_plain(option, strchr(option, '=') + 1, options->fs.plain);
+        return set_plain(option, strchr(option, '=') + 1, &options->fs.plain);
     if (begins(option, "idle="))
         return set_idle(option, strchr(option, '=') + 1, &options->idle);
     return set_shown(&options->fs.shown, option);

@@ -11,11 +11,6 @@
 #include "state/params.h"
 #include "store/store_local.h"
 
-enum {
-    AUTO_BLOCK = 64 << 10 /* bytes in a block of an array if no option sets
-                             them */
-};
-
 /* Parameters of a new frame. */
 struct creation {
     struct file_params params;
@@ -163,7 +158,7 @@ static void take_shape(const struct framefs_array *from,
     for (unsigned i = 0; i < from->ndim; i++)
         chunk[i] = out->chunk[i];
     layout_choose(chunk, out->ndim, from->itemsize,
-                  blocksize > 0 ? blocksize : AUTO_BLOCK, out->block);
+                  blocksize > 0 ? blocksize : LAYOUT_AUTO_BLOCK, out->block);
     take_given(from->blocks, out->ndim, out->block);
 }
 

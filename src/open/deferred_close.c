@@ -151,6 +151,8 @@ static void close_finally(struct fs *fs, struct open_file *open)
     struct node *node = open->node;
     bool waiting;
 
+    if (fs->closing)
+        fs->closing(fs, open);
     close_state(fs, open);
     pthread_mutex_lock(&fs->nodes.lock);
     node->open = NULL;
@@ -245,11 +247,26 @@ static int close_or_keep(struct fs *fs, struct open_file *open)
     return 0;
 }
 
+/* Close a file as close_or_keep() does, and then give it another form if one
+   suits it better. */
+static int close_and_reform(struct fs *fs, struct open_file *open)
+{
+    struct node *node = open->node;
+    int r;
+
+    node_ref(&fs->nodes, node);
+    r = close_or_keep(fs, open);
+    if (r == 0 && fs->closed)
+        fs->closed(fs, node);
+    node_unref(&fs->nodes, node);
+    return r;
+}
+
 /* Close a file.  Where there was space for it, there may be space for others,
    so try those that could not be saved before. */
 static void close_one(struct fs *fs, struct open_file *open)
 {
-    while (open && close_or_keep(fs, open) == 0)
+    while (open && close_and_reform(fs, open) == 0)
         open = take_kept(fs, &fs->deferred_close->unsaved);
 }
 
@@ -313,15 +330,15 @@ enum put_result {
 };
 
 /* May a file wait for the threads to write it out? */
-static bool may_wait(const struct deferred_close *deferred,
-                     const struct open_file *open)
+static bool may_wait(const struct fs *fs, const struct open_file *open)
 {
+    const struct deferred_close *deferred = fs->deferred_close;
     const struct open_version *current = open->current;
 
     return open->closing.waiting ||
            (deferred->pool && !deferred->stopping &&
             deferred->nwaiting < NWAITING_MAX && current && current->writable &&
-            current->file);
+            (current->file || fs_reforms(fs)));
 }
 
 static enum put_result put_locked(struct fs *fs, struct open_file *open)
@@ -333,7 +350,7 @@ static enum put_result put_locked(struct fs *fs, struct open_file *open)
         open->nrefs--;
         return STILL_OPEN;
     }
-    if (node_is_removed_locked(open->node) || !may_wait(deferred, open)) {
+    if (node_is_removed_locked(open->node) || !may_wait(fs, open)) {
         closing->busy = true;
         return CLOSED;
     }

@@ -177,8 +177,8 @@ int lookup_entry(struct fs *fs, const struct found_entry *entry,
     return lookup_seen(fs, entry, &place, out, st);
 }
 
-int lookup_name(struct fs *fs, struct node *parent, const char *shown,
-                struct node **out, struct stat *st)
+static int try_lookup(struct fs *fs, struct node *parent, const char *shown,
+                      struct node **out, struct stat *st)
 {
     struct backing_entry entry;
     int r = fs_find(fs, parent, shown, &entry);
@@ -192,5 +192,20 @@ int lookup_name(struct fs *fs, struct node *parent, const char *shown,
             &(struct found_entry){ parent, &entry.dir, entry.name, entry.kind },
             out, st);
     backing_dir_close(&entry.dir);
+    return r;
+}
+
+/* An entry that was found may have given way to one of another form before it
+   was looked at. */
+int lookup_name(struct fs *fs, struct node *parent, const char *shown,
+                struct node **out, struct stat *st)
+{
+    unsigned nreformed;
+    int r;
+
+    do {
+        nreformed = fs->nreformed;
+        r = try_lookup(fs, parent, shown, out, st);
+    } while ((r == -ENOENT || r == -ESTALE) && nreformed != fs->nreformed);
     return r;
 }

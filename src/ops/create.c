@@ -57,7 +57,8 @@ static enum entry_kind kind_of(const struct fs *fs, const struct create *create)
 {
     if (S_ISDIR(create->mode))
         return ENTRY_DIRECTORY;
-    if (!S_ISREG(create->mode) || has_suffix(create->shown, fs->plain) ||
+    if (!S_ISREG(create->mode) ||
+        has_suffix(create->shown, fs->plain.suffixes) ||
         (fs->source.keep_names && (!names_has_suffix(create->shown) ||
                                    frame_object_is_index(create->shown))))
         return ENTRY_PLAIN;

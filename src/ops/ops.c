@@ -12,6 +12,7 @@
 #include "open/kernel.h"
 #include "open/lookup.h"
 #include "open/open_attr.h"
+#include "open/reform.h"
 #include "ops/killpriv.h"
 #include "ops/listing.h"
 #include "ops/ops_private.h"
@@ -211,6 +212,8 @@ static void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
         r = ops_set_size(fs, handle_of(fi), attr->st_size);
         to_set &= ~FUSE_SET_ATTR_SIZE;
     }
+    if (r == 0 && (to_set & FUSE_SET_ATTR_SIZE) && attr->st_size == 0)
+        r = reform_empty(fs, node);
     if (r == 0 && to_set)
         r = setattr_apply(fs, node, attr, to_set);
     /* No close() follows truncate() that would commit it. */

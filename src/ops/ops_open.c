@@ -7,6 +7,7 @@
 #include "open/handle.h"
 #include "open/kernel.h"
 #include "open/kernel_readahead.h"
+#include "open/reform.h"
 #include "ops/killpriv.h"
 #include "ops/ops_private.h"
 #include "ops/passthrough.h"
@@ -103,7 +104,9 @@ static int open_handle(fuse_req_t req, struct node *node,
 
     if (!handle)
         return -ENOMEM;
-    r = open_file_get(fs, node, wants_to_write(fi), &handle->open);
+    r = fi->flags & O_TRUNC ? reform_empty(fs, node) : 0;
+    if (r == 0)
+        r = open_file_get(fs, node, wants_to_write(fi), &handle->open);
     if (r == 0 && wants_to_write(fi))
         handle_count_writer(fs, handle);
     /* The kernel drops all its pages of a file that it truncates. */

@@ -67,9 +67,27 @@ static void remove_node(struct fs *fs, struct node *node, struct node *parent,
     remove_finish(fs, node, &entry->dir, entry->kind, st);
 }
 
+/* Remove an entry that is no directory while it gets no other form, see
+   reform.h.  Returns -ESTALE if it has got one since `nreformed` was read. */
+static int remove_in_form(struct fs *fs, struct node *node,
+                          const struct backing_entry *entry, unsigned nreformed)
+{
+    bool locked = node && !entry_traits[entry->kind].folder;
+    int r;
+
+    if (locked)
+        node_begin_rename(&fs->nodes, node, NULL);
+    r = nreformed == fs->nreformed
+            ? remove_entry(fs, node, entry, entry->kind, false)
+            : -ESTALE;
+    if (locked)
+        node_end_rename(&fs->nodes, node, NULL);
+    return r;
+}
+
 /* Remove an entry, and update its node. */
 static int remove_found(struct fs *fs, struct node *parent,
-                        const struct backing_entry *entry)
+                        const struct backing_entry *entry, unsigned nreformed)
 {
     struct backing_place place;
     struct node_id id;
@@ -85,7 +103,7 @@ static int remove_found(struct fs *fs, struct node *parent,
     node = node_find(&fs->nodes, parent, entry->name, &id);
     if (remove_is_last(entry, &st))
         open_file_set_unlinked(fs, node, true);
-    r = remove_entry(fs, node, entry, entry->kind, false);
+    r = remove_in_form(fs, node, entry, nreformed);
     if (r < 0)
         open_file_set_unlinked(fs, node, false);
     if (node && r == 0)
@@ -95,14 +113,10 @@ static int remove_found(struct fs *fs, struct node *parent,
     return r;
 }
 
-/*
- * Remove the entry that shows under a name.
- *
- *  directory  whether it must be a directory
- */
-static int remove_shown(struct fs *fs, struct node *parent, const char *shown,
-                        bool directory)
+static int try_remove(struct fs *fs, struct node *parent, const char *shown,
+                      bool directory)
 {
+    unsigned nreformed = fs->nreformed;
     struct backing_entry entry;
     int r = fs_check_entries(parent);
 
@@ -117,8 +131,26 @@ static int remove_shown(struct fs *fs, struct node *parent, const char *shown,
     else if (entry_traits[entry.kind].readonly_dir)
         r = -EROFS;
     else
-        r = remove_found(fs, parent, &entry);
+        r = remove_found(fs, parent, &entry, nreformed);
     backing_dir_close(&entry.dir);
+    return r;
+}
+
+/*
+ * Remove the entry that shows under a name.
+ *
+ *  directory  whether it must be a directory
+ */
+static int remove_shown(struct fs *fs, struct node *parent, const char *shown,
+                        bool directory)
+{
+    unsigned nreformed;
+    int r;
+
+    do {
+        nreformed = fs->nreformed;
+        r = try_remove(fs, parent, shown, directory);
+    } while ((r == -ENOENT || r == -ESTALE) && nreformed != fs->nreformed);
     return r;
 }
 

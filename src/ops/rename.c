@@ -21,6 +21,7 @@ struct side {
 struct move {
     struct fs *fs;
     const struct rename *args;
+    unsigned nreformed; /* that of `fs`, before the sides were found */
     struct side from;
     struct side to;
     char target[NAME_MAX + 1]; /* the new name to store the entry under */
@@ -166,6 +167,13 @@ static int move_file(void *context, struct store *store)
     return backing_rename(&move->files, &move->left);
 }
 
+/* May a side have got another form since it was found, see reform.h?  While
+   this thread renames, it gets none. */
+static bool is_overtaken(const struct move *move)
+{
+    return move->nreformed != move->fs->nreformed;
+}
+
 static int replace_or_move(struct move *move)
 {
     const struct side *from = &move->from;
@@ -183,7 +191,8 @@ static int replace_or_move(struct move *move)
     open = open_file_begin_rename(move->fs, from->node, to->node);
     if (is_there(to) && remove_is_last(&to->entry, &to->st))
         open_file_set_unlinked(move->fs, to->node, true);
-    r = open_file_move(move->fs, open, move_file, &file);
+    r = is_overtaken(move) ? -ESTALE
+                           : open_file_move(move->fs, open, move_file, &file);
     if (r < 0)
         open_file_set_unlinked(move->fs, to->node, false);
     if (r == 0)
@@ -227,7 +236,7 @@ static int exchange(struct move *move)
     if (r < 0)
         return r;
     node_begin_rename(nodes, move->from.node, move->to.node);
-    r = backing_exchange(&files);
+    r = is_overtaken(move) ? -ESTALE : backing_exchange(&files);
     if (r == 0)
         r = exchange_nodes(move);
     node_end_rename(nodes, move->from.node, move->to.node);
@@ -254,9 +263,25 @@ static int move(struct move *move)
     return is_same_file(move) ? 0 : replace_or_move(move);
 }
 
+static int try_rename(struct fs *fs, const struct rename *args)
+{
+    struct move it = { .fs = fs, .args = args, .nreformed = fs->nreformed };
+    int r = side_init(fs, args->parent, args->shown, &it.from);
+
+    if (r < 0)
+        return r;
+    r = side_init(fs, args->new_parent, args->new_shown, &it.to);
+    if (r == 0) {
+        r = move(&it);
+        side_fini(fs, &it.to);
+    }
+    side_fini(fs, &it.from);
+    return r;
+}
+
 int rename_entry(struct fs *fs, const struct rename *args)
 {
-    struct move it = { .fs = fs, .args = args };
+    unsigned nreformed;
     int r;
 
     if (args->flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE))
@@ -266,14 +291,9 @@ int rename_entry(struct fs *fs, const struct rename *args)
         r = fs_check_entries(args->new_parent);
     if (r < 0)
         return r;
-    r = side_init(fs, args->parent, args->shown, &it.from);
-    if (r < 0)
-        return r;
-    r = side_init(fs, args->new_parent, args->new_shown, &it.to);
-    if (r == 0) {
-        r = move(&it);
-        side_fini(fs, &it.to);
-    }
-    side_fini(fs, &it.from);
+    do {
+        nreformed = fs->nreformed;
+        r = try_rename(fs, args);
+    } while ((r == -ENOENT || r == -ESTALE) && nreformed != fs->nreformed);
     return r;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/retry.h"
+#include "open/reform.h"
 #include "ops/stats.h"
 #include "ops/xattr_private.h"
 
@@ -36,6 +37,8 @@ enum xattr_holder xattr_holder_of(const struct node *node, const char *name)
 {
     const struct entry_traits *traits = node_traits(node);
 
+    if (strcmp(name, REFORM_MARK) == 0)
+        return XATTR_HOLDER_NONE;
     if (traits->layers && starts_with(name, XATTR_OURS))
         return XATTR_HOLDER_FRAME;
     return traits->frame && !is_common(name) ? XATTR_HOLDER_NONE

@@ -257,3 +257,9 @@ uint64_t fs_ino(const struct fs *fs, uint64_t dev, uint64_t ino)
 {
     return dev == fs->dev ? ino : ino ^ hash_mix(0, dev);
 }
+
+bool fs_reforms(const struct fs *fs)
+{
+    return fs->source.writable && !fs->source.keep_names && !fs->shared &&
+           (fs->plain.below > 0 || fs->plain.incompressible || fs->source.npy);
+}

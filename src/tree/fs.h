@@ -28,6 +28,16 @@ enum {
     FS_PLAIN_MAX = 512 /* bytes of a list of suffixes, with its end */
 };
 
+/* Which new files become no frames. */
+struct fs_plain {
+    char
+        suffixes[FS_PLAIN_MAX]; /* those with these suffixes, without their dot,
+                                    with `:` between them; */
+    uint64_t below;             /* those that have fewer bytes; */
+    bool incompressible;        /* and those that a frame does not make
+                                    smaller */
+};
+
 /* Attributes that the kernel gets in place of the stored ones; negative members
    change nothing. */
 struct fs_shown {
@@ -55,10 +65,9 @@ struct fs {
     bool close_later; /* commit written data some time after close() */
     bool sparse;      /* new frames are sparse */
     struct fs_shown shown;
-    char plain[FS_PLAIN_MAX];   /* suffixes of new files that become no frames,
-                                 without their dot, with `:` between them */
-    struct file_params params;  /* parameters of new frames */
-    struct file_context *files; /* owned by this struct */
+    struct fs_plain plain;
+    struct file_params params;    /* parameters of new frames */
+    struct file_context *files;   /* owned by this struct */
     struct fuse_session *session; /* for notifications to the kernel */
     struct pool *notifier;        /* its one thread sends notifications to the
                                      kernel */
@@ -71,6 +80,12 @@ struct fs {
      */
     int (*open_anchor)(struct open_file *open, struct backing_anchor *out);
 
+    /* Deferred closing calls these before it closes the last state of a file,
+       and after that, without any role: see open/reform.h.  NULL: it calls
+       nothing. */
+    void (*closing)(struct fs *fs, const struct open_file *open);
+    void (*closed)(struct fs *fs, struct node *node);
+
     atomic_bool
         passthrough; /* give the kernel the files that are not frames, until it
                         rejects one; see passthrough.h */
@@ -81,6 +96,9 @@ struct fs {
 
     atomic_uint nrequests; /* of the kernel, so far; wraps around */
     atomic_uint nwriters;  /* handles of all files that are open for writing */
+    atomic_uint nreformed; /* entries that got another form, see reform.h; a
+                              thread that did not find an entry any more looks
+                              again if this has changed */
 
     atomic_uint nnotifications;        /* notifications that are not yet sent */
     atomic_bool notifications_stopped; /* send no more notifications */
@@ -95,6 +113,9 @@ struct fs {
     struct kernel_readahead *kernel_ahead; /* not owned; needs no lock */
     struct node_table nodes;
 };
+
+/* Are there files that may get another form when they are closed? */
+bool fs_reforms(const struct fs *fs);
 
 /* Something that a program has open. */
 struct fs_opened {

@@ -321,6 +321,39 @@ int node_moved(struct node_table *table, struct node *node,
     return r;
 }
 
+/* Take over the identity of a file, which other nodes may have. */
+static void take_identity_locked(struct node_table *table, struct node *node,
+                                 const struct node_id *id)
+{
+    struct node *other = node_table_find_id_locked(table, id);
+
+    if (other && other != node && other->open) {
+        node_unhash_locked(table, node);
+        return;
+    }
+    if (other && other != node)
+        node_table_clear_number_locked(table, other);
+    node_table_reidentify_locked(table, node, id);
+}
+
+int node_recast(struct node_table *table, struct node *node,
+                const struct node_entry *from, const struct node_entry *to,
+                const struct node_id *id)
+{
+    int r = 0;
+
+    pthread_mutex_lock(&table->lock);
+    if (!node->unhashed) {
+        lose_name_locked(table, node, from->parent, from->name);
+        r = move_locked(table, node, to->parent, to->name);
+        take_identity_locked(table, node, id);
+        node->content = node->cached = node->mark = 0;
+        node->times_doubtful = false;
+    }
+    node_table_unlock(table);
+    return r;
+}
+
 bool node_is_removed_locked(const struct node *node)
 {
     return node->unlinked && node->unhashed;

@@ -100,7 +100,9 @@ struct node {
                            kernel was told; else 0 */
     bool kernel_stale; /* the kernel's data or size of the file is stale, and a
                            notification cannot mend that */
-    bool unread;       /* the frame may not be read, so the size that shows is
+    bool unformed; /* a program has changed the file, and its form has not been
+                      looked after since, see reform.h */
+    bool unread;   /* the frame may not be read, so the size that shows is
                            not that of its content */
     struct node_header header; /* of a frame, as a lookup read it last */
     struct fault_log *faults;  /* faults that were reported; see report.h */
@@ -241,6 +243,16 @@ struct node_entry {
 /* Note that a node has moved to another name.  Returns 0 or -ENOMEM. */
 int node_moved(struct node_table *table, struct node *node,
                const struct node_entry *from, const struct node_entry *to);
+
+/*
+ * Give a node another place, and the identity of the file there, which is of
+ * the same kind.  If another node has that identity, it loses it, unless it is
+ * open: then this node is superseded.  What is known of the kernel's cache of
+ * the file is forgotten.  Returns 0 or -ENOMEM.
+ */
+int node_recast(struct node_table *table, struct node *node,
+                const struct node_entry *from, const struct node_entry *to,
+                const struct node_id *id);
 
 /* A name of a file that has several. */
 struct node_name {

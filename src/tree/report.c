@@ -85,9 +85,7 @@ static void make_printable(char *text)
     }
 }
 
-/* Log a message about a file, with the name that it has under SOURCE. */
-static void log_named(struct node_table *table, struct node *node,
-                      const char *text)
+void report_text(struct node_table *table, struct node *node, const char *text)
 {
     struct node_path path = { .dir = "" };
 
@@ -118,7 +116,7 @@ void report_fault(struct node_table *table, struct node *node,
     if (!is_new)
         return;
     fault_format(fault, error, text, sizeof(text));
-    log_named(table, node, text);
+    report_text(table, node, text);
 }
 
 void report_lost(struct node_table *table, struct node *node,
@@ -130,5 +128,5 @@ void report_lost(struct node_table *table, struct node *node,
              "bytes %" PRIu64 " to %" PRIu64 " cannot be written and are %s: "
              "%s",
              bytes->off, bytes->end, bytes->fate, strerror(-bytes->error));
-    log_named(table, node, text);
+    report_text(table, node, text);
 }

@@ -35,6 +35,9 @@ struct unwritten {
 void report_lost(struct node_table *table, struct node *node,
                  const struct unwritten *bytes);
 
+/* Log a text about a file, a lower-case phrase. */
+void report_text(struct node_table *table, struct node *node, const char *text);
+
 /* Accepts NULL. */
 void fault_log_free(struct fault_log *log);
 

@@ -15,6 +15,7 @@
 #include "frame/metalayer.h"
 #include "store/store_local.h"
 #include "writer/frame_dir.h"
+#include "writer/swap.h"
 
 enum {
     NNAMES = 1000 /* names to try */
@@ -226,8 +227,11 @@ void private_dir_tidy_up(int at, const char *name)
     /* An empty directory needs no mark: rmdir alone removes it. */
     if (flock(fd, LOCK_EX | LOCK_NB) == 0 &&
         unlinkat(at, name, AT_REMOVEDIR) < 0 &&
-        (is_marked(fd) || holds_no_content(at, name)))
+        (is_marked(fd) || holds_no_content(at, name))) {
+        if (is_marked(fd))
+            swap_recover(at, fd);
         private_dir_remove(at, name);
+    }
     close(fd);
 }
 

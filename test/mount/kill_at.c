@@ -83,6 +83,25 @@ int mkdirat(int dir, const char *path, mode_t mode)
     return real(dir, path, mode);
 }
 
+int mknodat(int dir, const char *path, mode_t mode, dev_t dev)
+{
+    REAL(mknodat, );
+    return real(dir, path, mode, dev);
+}
+
+int symlinkat(const char *target, int dir, const char *path)
+{
+    REAL(symlinkat, );
+    return real(target, dir, path);
+}
+
+int utimensat(int dir, const char *path, const struct timespec times[2],
+              int flags)
+{
+    REAL(utimensat, );
+    return real(dir, path, times, flags);
+}
+
 int linkat(int dir, const char *path, int to_dir, const char *to, int flags)
 {
     REAL(linkat, );

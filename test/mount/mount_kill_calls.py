@@ -30,7 +30,7 @@ KILL_AT = os.path.abspath(sys.argv.pop(2))
 # pylint: disable=wrong-import-position
 from mounted import (B2FRAME, LAYOUTS, Mount, check, check_sound, frame,
                      harness, main, need_fuse, read, sh, stored_frames, tmpfs,
-                     write)
+                     wait_for, write)
 
 CHUNKSIZE = 16 << 10
 A, B, C = (random.Random(seed).randbytes(2 * CHUNKSIZE + 10) for seed in range(3))
@@ -43,9 +43,9 @@ KEPT = ('src/.framefs-tmp.77/keep', 'src/.framefs-tmp.88',
         'src/.framefs-tmp.0123456789abcdef.0123456789abcdef')
 
 
-def mounted(layout):
-    return Mount('src', 'mnt', '-o', 'cache=4M,chunksize=%d,layout=%s' % (
-        CHUNKSIZE, layout))
+def mounted(layout, more=''):
+    return Mount('src', 'mnt', '-o', 'cache=4M,chunksize=%d,layout=%s%s' % (
+        CHUNKSIZE, layout, more))
 
 
 @contextlib.contextmanager
@@ -153,8 +153,21 @@ class Model:
         self.do(work, **{name.replace('/', '_'):
                          old[:off] + data + old[off + len(data):]})
 
+    def await_form(self, path):
+        """Wait until a file is stored under this path alone, unless the daemon
+        is killed before."""
+        def is_done():
+            stored = {other for other in glob.glob('src/[nv]*')
+                      if not other.endswith('.new')}
+            return self.mount.daemon.poll() is not None or \
+                path in stored and not any(
+                    other != path and other[:5] == path[:5] for other in stored)
+
+        wait_for(is_done, path)
+
     def check(self):
         """Compare each file, then change it, which removes its orphans."""
+        list(os.walk('mnt'))  # removes what the killed daemon has left
         shown = {os.path.relpath(path, 'mnt') for path in
                  glob.glob('mnt/**', recursive=True) if os.path.isfile(path)}
         for name, may in self.files.items():
@@ -163,12 +176,13 @@ class Model:
                                            'other content, %d bytes' % len(data)))
         check(shown <= self.files.keys(), 'shows %s' % shown)
         for name in shown:
-            os.truncate('mnt/' + name, 100)
+            if name != 'v.npy' or not os.path.exists('src/v.b2nd'):
+                os.truncate('mnt/' + name, 100)
 
 
-def check_left(model, layout):
+def check_left(model, layout, more):
     """Check the files that a killed daemon left."""
-    with mounted(layout):
+    with mounted(layout, ',npy' if 'npy' in more else ''):
         model.check()
         for parent, _, _ in os.walk('mnt'):
             os.listdir(parent)
@@ -184,11 +198,11 @@ def check_left(model, layout):
               '%s has %s' % (path, os.listdir(path)))
 
 
-def lives(steps, layout, at):
+def lives(steps, layout, at, more):
     """Run the steps with a daemon that may be killed.  Return whether it
     survived."""
     fill_source(layout)
-    mount = mounted(layout)
+    mount = mounted(layout, more)
     model = Model(mount)
     try:
         with contextlib.suppress(harness.Failure, OSError):
@@ -200,13 +214,13 @@ def lives(steps, layout, at):
     finally:
         mount.kill()
     check(status in (0, -signal.SIGKILL), 'status %d' % status)
-    check_left(model, layout)
+    check_left(model, layout, more)
     return status == 0
 
 
-def at_each_call(steps, disk=False):
-    """Return a test that kills the daemon before each call, for both
-    layouts."""
+def at_each_call(steps, disk=False, more=''):
+    """Return a test that kills the daemon before each call, for both layouts.
+    `more` are options of the mount."""
     def test():
         for layout in LAYOUTS:
             at = 0
@@ -216,13 +230,18 @@ def at_each_call(steps, disk=False):
                     at += 1
                     check(at < CALLS_MAX, 'it does not end')
                     with source(disk):
-                        alive = lives(steps, layout, at)
+                        alive = lives(steps, layout, at, more)
                 check(at > 5, 'it is not killed')
             except BaseException:
                 print('%s: before call %d' % (layout, at))
                 raise
     test.__name__ = steps.__name__
     return test
+
+
+def with_forms(steps):
+    """Return the same test with files that get another form."""
+    return at_each_call(steps, more=',npy,plain=below=20000')
 
 
 def with_disk(steps):
@@ -280,6 +299,24 @@ def write_anew(model):
     model.change('gap', 0, b'again')
 
 
+@with_forms
+def become_plain_and_a_frame_again(model):
+    model.put('n', A[:5000])
+    model.await_form('src/n')
+    model.put('n', B)
+    model.await_form('src/n.b2frame')
+    model.change('n', 5, b'hello')
+
+
+@with_forms
+def become_an_array_and_another_one(model):
+    text = b"{'descr': '<i4', 'fortran_order': False, 'shape': (%d,), }"
+    for items in A[:4000], B[:6000]:
+        header = b'\x93NUMPY\1\0\x76\0' + (text % (len(items) // 4)).ljust(117)
+        model.put('v.npy', header + b'\n' + items)
+        model.await_form('src/v.b2nd')
+
+
 need_fuse()
 if harness.SANITIZED:
     print('skipped: a library cannot be loaded before the sanitizer')
@@ -288,4 +325,6 @@ main(make_and_overwrite,
      take_the_place_of_another,
      remove,
      replace_and_remove_on_another_disk,
-     write_anew)
+     write_anew,
+     become_plain_and_a_frame_again,
+     become_an_array_and_another_one)
