@@ -76,8 +76,7 @@ struct cache_entry **budget_bucket(struct cache *cache,
     return &cache->buckets[(hash >> 32) & cache->bucket_mask];
 }
 
-/* Remove an entry from its bucket, if it is in one. */
-static void unlink_locked(struct cache *cache, struct cache_entry *entry)
+void budget_unlink_locked(struct cache *cache, struct cache_entry *entry)
 {
     struct cache_entry **link =
         budget_bucket(cache, entry->file, entry->chunk_no);
@@ -90,7 +89,7 @@ static void unlink_locked(struct cache *cache, struct cache_entry *entry)
 
 void budget_remove_entry_locked(struct cache *cache, struct cache_entry *entry)
 {
-    unlink_locked(cache, entry);
+    budget_unlink_locked(cache, entry);
     list_remove(&entry->node);
     entry->next = cache->to_free;
     cache->to_free = entry;
@@ -153,7 +152,7 @@ static void evict_group_locked(struct cache *cache, struct buffer_group *group)
 
 void budget_invalidate_locked(struct cache *cache, struct cache_entry *entry)
 {
-    unlink_locked(cache, entry);
+    budget_unlink_locked(cache, entry);
     entry->invalidated = true;
     uncommitted_drop_locked(cache, entry);
     if (entry->nusers == 0)

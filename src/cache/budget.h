@@ -119,6 +119,9 @@ struct cache_entry **budget_bucket(struct cache *cache,
                                    const struct cache_file *file,
                                    uint64_t chunk_no);
 
+/* Remove an entry from its bucket, if it is in one. */
+void budget_unlink_locked(struct cache *cache, struct cache_entry *entry);
+
 /* Unlink an entry whose memory is no longer counted, and have it freed. */
 void budget_remove_entry_locked(struct cache *cache, struct cache_entry *entry);
 

@@ -233,6 +233,28 @@ void cache_drop_behind(struct cache *cache, struct cache_file *file,
                        uint64_t first, uint64_t end);
 
 /*
+ * List chunks of a file that are in memory as they are stored: clean, and
+ * described.
+ *
+ *  max  room in `chunk_nos`
+ *
+ * Returns their number, at most `max`.
+ */
+size_t cache_list_clean(struct cache *cache, struct cache_file *file,
+                        uint64_t *chunk_nos, size_t max);
+
+/*
+ * Move a chunk from one file to another with the same functions, which has this
+ * chunk, too; unless it is in use or uncommitted, or the other file has it in
+ * memory already.
+ *
+ *  moved  called for its cache_shape.chunk; the cache's lock is held
+ */
+void cache_move(struct cache *cache, struct cache_file *from,
+                struct cache_file *to, uint64_t chunk_no,
+                void (*moved)(void *chunk));
+
+/*
  * Count memory that the owner of a file keeps besides its chunks.  The cache
  * evicts unused chunks in favour of it.  If that is not enough, no thread waits
  * for more.

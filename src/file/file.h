@@ -186,6 +186,10 @@ int file_finish(struct file *file);
    are dropped.  Accepts NULL. */
 void file_discard(struct file *file);
 
+/* Let a file that was just opened have what another one has in memory of the
+   same frame, as far as it is still the same.  Other threads may read both. */
+void file_take_over(struct file *file, struct file *from);
+
 /* Is the frame's file, or index file, still the one that was opened, and
    unchanged since then or since the last file_note_touch()? */
 bool file_is_current(struct file *file, const struct store_stat *now);

@@ -2,6 +2,7 @@
 #include "file/file.h"
 #include "file/view.h"
 #include "state/file_private.h"
+#include "state/kept_chunks.h"
 
 static bool same_content(struct store_version a, struct store_version b)
 {
@@ -19,6 +20,11 @@ bool file_is_current(struct file *file, const struct store_stat *now)
     same = same || same_content(file->states.touched, now->version);
     pthread_mutex_unlock(&file->gate.lock);
     return same;
+}
+
+void file_take_over(struct file *file, struct file *from)
+{
+    kept_chunks_move(from, file);
 }
 
 bool file_is_newest(struct file *file)

@@ -250,6 +250,18 @@ struct frame_entry {
 int frame_get_entry(struct frame *frame, uint64_t chunk_no,
                     struct frame_entry *out, struct fault *fault);
 
+/* May two states of a sparse frame on a server have the same chunks? */
+bool frame_may_share_chunks(const struct frame *was, const struct frame *is);
+
+/*
+ * In such states, is a stored chunk of the later one the same as in the earlier
+ * one?  It is if both indexes name the same object, and the same tag; or, where
+ * there are no tags, if no id can have been used twice.  Returns false also if
+ * that cannot be found out.
+ */
+bool frame_has_same_chunk(struct frame *was, struct frame *is,
+                          uint64_t chunk_no);
+
 /* Index entries of chunks in a row. */
 struct frame_entries {
     uint64_t first;

@@ -253,6 +253,8 @@ static int refresh_anew(struct fs *fs, struct open_file *open,
     }
     if (r == 0 && version->file && node_is_removed(&fs->nodes, open->node))
         file_set_unlinked(version->file, true);
+    if (r == 0 && version->file && open->current && open->current->file)
+        file_take_over(version->file, open->current->file);
     if (r == 0 && !supersede(open, how->replaced)) {
         open_version_put(version);
         version = NULL;

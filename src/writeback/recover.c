@@ -6,24 +6,33 @@
 #include <string.h>
 
 #include "array/array.h"
+#include "state/kept_chunks.h"
 #include "writeback/encode.h"
 #include "writeback/file_writeback.h"
 #include "writeback/frame_lock.h"
 
-/* Drop everything that is known of the chunks. */
-static void forget_chunks(struct file *file)
+/* Drop everything that is known of the chunks, but for those to be kept. */
+static void forget_chunks(struct file *file, const struct ranges *kept)
 {
+    struct cache *cache = file->constant.context->cache;
+    uint64_t first = 0;
+
     encode_drop(file, 0, UINT64_MAX);
-    cache_invalidate(file->constant.context->cache, &file->chunks, 0,
-                     UINT64_MAX);
+    for (size_t i = 0; i < kept->n; i++) {
+        cache_invalidate(cache, &file->chunks, first, kept->list[i].first);
+        first = kept->list[i].end;
+    }
+    cache_invalidate(cache, &file->chunks, first, UINT64_MAX);
 }
 
 static void switch_frame(struct file *file, struct file_state *state,
                          struct frame_writer *writer)
 {
     struct file_state *old = file->states.newest;
+    struct ranges kept = { 0 };
 
-    forget_chunks(file);
+    kept_chunks_find(file, state->frame, &kept);
+    forget_chunks(file, &kept);
     frame_writer_close(file->writeback->writer);
     /* Other programs have continued from our last commit, and may not have
        synced it. */
@@ -44,6 +53,9 @@ static void switch_frame(struct file *file, struct file_state *state,
     file->states.newest = state;
     file->states.nbytes = frame_get_info(state->frame)->nbytes;
     pthread_mutex_unlock(&file->gate.lock);
+    /* Readers may have read chunks of the older state meanwhile. */
+    forget_chunks(file, &kept);
+    ranges_fini(&kept);
     file_state_put(file, old);
 }
 
@@ -175,7 +187,7 @@ static void fail_for_good(struct file *file)
 void recover_invalidate(struct file *file)
 {
     fail_for_good(file);
-    forget_chunks(file);
+    forget_chunks(file, &(struct ranges){ 0 });
     pthread_mutex_lock(&file->gate.lock);
     file->states.zeros.n = file->states.applied.n = 0;
     file->states.nbytes = frame_get_info(file->states.newest->frame)->nbytes;

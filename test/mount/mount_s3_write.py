@@ -336,6 +336,43 @@ def chunks_that_are_overwritten_show_the_new_state():
     overwrite_in_one_second(CONTENT[::-1], (now + 3600) * 10**9)
 
 
+def chunks_that_others_have_not_changed_stay_in_memory():
+    """In a mount that reads, in one that writes, and from one to the other."""
+    make()
+    with S3('top') as server:
+        write('chunk', b'0' * CHUNK)
+        b2frame('update', server.url + 'f', '0', 'chunk')
+        content = patched(CONTENT, 0, b'0' * CHUNK)
+        with mounted('revalidate=0', server=server) as (_, mount):
+            for flags in os.O_RDONLY, os.O_RDWR:
+                with opened(mount / 'f', flags) as fd:
+                    if flags == os.O_RDWR:
+                        put(fd, b'mine', 9 * CHUNK)
+                        os.fsync(fd)
+                        content = patched(content, 9 * CHUNK, b'mine')
+                    check(from_the_daemon(fd, len(content), 0) == content,
+                          'content')
+                    for number in 3, NCHUNKS - 1:
+                        new = bytes([65 + number]) * CHUNK
+                        write('chunk', new)
+                        b2frame('update', server.url + 'f', str(number),
+                                'chunk')
+                        content = patched(content, number * CHUNK, new)
+                        server.forget()
+                        check(from_the_daemon(fd, len(content), 0) == content,
+                              'the new content')
+                        fetched = {os.path.basename(request.path)
+                                   for request in server.requests
+                                   if request.path.endswith('.chunk')}
+                        check(len(fetched) == 1, '%d: %s' % (flags, fetched))
+                    server.forget()
+                    check(read(mount / 'f') == content, 'opened again')
+                    check(not [request for request in server.requests
+                               if request.path.endswith('.chunk')], 'fetched')
+            check(not mount.log(), mount.log())
+    check_frame(content)
+
+
 def commits_are_merged_though_memory_is_short():
     """Writers wait for memory, and so for commits that have to be merged."""
     rounds = 3
@@ -581,6 +618,7 @@ main(an_overwrite_costs_two_puts,
      a_first_write_goes_on_from_a_commit_that_comes_meanwhile,
      an_array_goes_on_from_commits_of_other_hosts,
      chunks_that_are_overwritten_show_the_new_state,
+     chunks_that_others_have_not_changed_stay_in_memory,
      commits_are_merged_though_memory_is_short,
      of_two_commits_to_a_chunk_one_wins,
      after_a_conflict_a_program_keeps_what_it_wrote,
