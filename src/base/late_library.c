@@ -6,10 +6,24 @@
 
 #include "base/log.h"
 
-bool late_library_load(const char *soname,
+/* Flags of dlopen() for a scope. */
+static int flags_of(enum late_scope scope)
+{
+    int flags = RTLD_NOW | RTLD_LOCAL;
+
+#ifdef HAVE_DEEPBIND
+    if (scope == LATE_ITSELF)
+        flags |= RTLD_DEEPBIND;
+#else
+    (void)scope;
+#endif
+    return flags;
+}
+
+bool late_library_load(const char *soname, enum late_scope scope,
                        const struct late_function *functions, size_t n)
 {
-    void *library = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen(soname, flags_of(scope));
 
     for (size_t i = 0; library && i < n; i++) {
         void *function = dlsym(library, functions[i].name);

@@ -30,6 +30,14 @@ struct late_function {
 #name, &(lib).name       \
     }
 
+/* Where a library finds the functions that it uses. */
+enum late_scope {
+    LATE_PROGRAM, /* first in the program, as other libraries do */
+    LATE_ITSELF,  /* first in itself, because other libraries of the program may
+                     contain another version of it, as libblosc2 does of libzfp.
+                     A sanitizer rules this out */
+};
+
 /*
  * Load a library, and set the pointers.  The caller sees to it that this is
  * done once, by pthread_once().  The library stays loaded.
@@ -39,7 +47,7 @@ struct late_function {
  * Returns false, after a line in the log, if the library or a function is
  * missing.
  */
-bool late_library_load(const char *soname,
+bool late_library_load(const char *soname, enum late_scope scope,
                        const struct late_function *functions, size_t n);
 
 #endif

@@ -20,7 +20,7 @@ static bool loaded;
 
 static void load(void)
 {
-    loaded = late_library_load(SNAPPY_SONAME, functions,
+    loaded = late_library_load(SNAPPY_SONAME, LATE_PROGRAM, functions,
                                sizeof(functions) / sizeof(functions[0]));
 }
 

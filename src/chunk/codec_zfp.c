@@ -74,7 +74,7 @@ static bool loaded;
 
 static void load(void)
 {
-    loaded = late_library_load(ZFP_SONAME, functions,
+    loaded = late_library_load(ZFP_SONAME, LATE_ITSELF, functions,
                                sizeof(functions) / sizeof(functions[0]));
 }
 
@@ -90,6 +90,7 @@ static bool has_library(void)
 struct buffer {
     uint8_t *bytes;
     size_t size;
+    size_t used; /* by the last stream to decode; zeros follow */
 };
 
 /* The same struct serves decoding and encoding, in its own half of the
@@ -99,14 +100,15 @@ struct work {
     struct buffer items; /* for a block that libzfp cannot use in place */
 };
 
-/* Return room for `size` bytes, whose contents are lost; NULL if there is no
-   memory. */
+/* Return room for `size` bytes, which are zeros if it is made anew; NULL if
+   there is no memory. */
 static uint8_t *reserve(struct buffer *buffer, size_t size)
 {
     if (buffer->size < size) {
         free(buffer->bytes);
-        buffer->bytes = malloc(size);
+        buffer->bytes = calloc(1, size);
         buffer->size = buffer->bytes ? size : 0;
+        buffer->used = 0;
     }
     return buffer->bytes;
 }
@@ -297,7 +299,10 @@ static int decode_input(struct job *job, const struct codec_stream *stream,
     if (!reserve(buffer, size))
         return -ENOMEM;
     memcpy(buffer->bytes, stream->src, stream->src_len);
-    memset(buffer->bytes + stream->src_len, 0, size - stream->src_len);
+    if (buffer->used > stream->src_len)
+        memset(buffer->bytes + stream->src_len, 0,
+               buffer->used - stream->src_len);
+    buffer->used = stream->src_len;
     r = job_set_stream(job, buffer->bytes, size);
     if (r < 0)
         return r;

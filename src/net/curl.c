@@ -32,7 +32,7 @@ static bool loaded;
 
 static void load(void)
 {
-    loaded = late_library_load(CURL_SONAME, functions,
+    loaded = late_library_load(CURL_SONAME, LATE_PROGRAM, functions,
                                sizeof(functions) / sizeof(functions[0]));
 }
 

@@ -27,7 +27,7 @@ static bool loaded;
 
 static void load(void)
 {
-    loaded = late_library_load(CRYPTO_SONAME, functions,
+    loaded = late_library_load(CRYPTO_SONAME, LATE_PROGRAM, functions,
                                sizeof(functions) / sizeof(functions[0]));
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +128,54 @@ START_TEST(the_examples_are_encoded_as_others_do)
 }
 END_TEST
 
+#ifdef HAVE_DEEPBIND
+/* A function that libzfp exports and calls, in another version, as a program
+   has it that links a library with a copy of libzfp. */
+unsigned zfp_decode_block_float_1(void *zfp, float *block);
+
+__attribute__((visibility("default"))) unsigned zfp_decode_block_float_1(
+    void *zfp __attribute__((unused)), float *block)
+{
+    *block = 1;
+    return 1;
+}
+
+START_TEST(functions_of_another_libzfp_are_not_used)
+{
+    uint8_t want[LEN];
+    uint8_t dst[LEN];
+    struct codec_stream stream =
+        stream_of(&examples[0], examples[0].stream, STREAM_LEN, dst, LEN);
+
+    ck_assert_ptr_nonnull(dlsym(RTLD_DEFAULT, "zfp_decode_block_float_1"));
+    to_bytes(examples[0].items, want);
+    ck_assert_int_eq(codec_by_id(CODEC_ZFP_ACC)->decode(&stream), 0);
+    ck_assert_mem_eq(dst, want, LEN);
+}
+END_TEST
+#endif
+
+START_TEST(zeros_follow_a_stream_that_is_shorter_than_the_last_one)
+{
+    const struct codec *codec = codec_by_id(CODEC_ZFP_PREC);
+    struct codec_context fresh = { 0 };
+    uint8_t want[LEN];
+    uint8_t dst[LEN];
+    struct codec_stream stream =
+        stream_of(&examples[1], examples[1].stream, 16, want, LEN);
+
+    stream.context = &fresh;
+    codec->decode(&stream);
+    codec->fini(&fresh);
+    stream = stream_of(&examples[1], examples[1].stream, STREAM_LEN, dst, LEN);
+    ck_assert_int_eq(codec->decode(&stream), 0);
+    ck_assert(memcmp(dst, want, LEN) != 0);
+    stream.src_len = 16;
+    codec->decode(&stream);
+    ck_assert_mem_eq(dst, want, LEN);
+}
+END_TEST
+
 START_TEST(a_cut_stream_is_refused)
 {
     uint8_t dst[LEN];
@@ -242,6 +291,10 @@ int main(void)
     const TTest *const tests[] = {
         the_examples_are_decoded_at_any_address,
         the_examples_are_encoded_as_others_do,
+#ifdef HAVE_DEEPBIND
+        functions_of_another_libzfp_are_not_used,
+#endif
+        zeros_follow_a_stream_that_is_shorter_than_the_last_one,
         a_cut_stream_is_refused,
         any_bytes_decode_or_are_refused,
         blocks_that_do_not_suit_are_refused,
