@@ -196,7 +196,7 @@ static int plan_entry(struct work *work, const struct tree_entry *entry)
 }
 
 static int make_one(void *context, const struct tree_entry *file,
-                    uint64_t counts[JOBS_NCOUNTS] __attribute__((unused)))
+                    uint64_t counts[JOBS_NCOUNTS])
 {
     struct work *work = context;
     char out[PATH_MAX];
@@ -207,7 +207,14 @@ static int make_one(void *context, const struct tree_entry *file,
     interrupt_catch();
     r = work->copy->make(work->copy->context, file->path, out);
     interrupt_die();
-    return r;
+    return made_print(work->copy->made, out, file->size, r, counts);
+}
+
+static void count_made(void *context, const uint64_t counts[JOBS_NCOUNTS])
+{
+    const struct work *work = context;
+
+    made_count(work->copy->made, counts);
 }
 
 static int sync_directory(const char *path)
@@ -292,8 +299,10 @@ static int make_tree(struct work *work)
     const struct jobs jobs = {
         .files = &work->files,
         .run = make_one,
+        .done = count_made,
         .waits = true,
         .context = work,
+        .separator = made_separator(work->copy->made),
     };
     struct stat to;
     const struct tree_wish wish = { work->copy->frames, &to };
@@ -308,7 +317,9 @@ static int make_tree(struct work *work)
         return report(work, work->from, r);
     if (work->tree.n == 0 && r < 0)
         return r;
+    made_begin(work->copy->made);
     nfailed = jobs_run(&jobs);
+    made_end(work->copy->made);
     if (nfailed < 0)
         return (int)nfailed;
     work->nfailed += nfailed + work->tree.nfailed;

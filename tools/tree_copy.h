@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
+#include "made.h"
+
 /*
  * A tree of frames to be made from another tree.  It gets the directories and
  * symbolic links of that tree as they are, and a frame for each of its files.
@@ -25,6 +27,8 @@ struct tree_copy {
        or a negative errno, which was reported. */
     int (*make)(void *context, const char *path, const char *out);
     void *context;
+
+    struct made *made; /* says what is printed of the frames that are made */
 };
 
 /* Is a frame there already that was made from a file, as its time of

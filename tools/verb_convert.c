@@ -307,7 +307,7 @@ static int convert_one(void *context, const char *path, const char *out)
 
 static int convert_tree(const struct verb *verb,
                         struct convert_options *options,
-                        const struct convert *convert)
+                        const struct convert *convert, struct made *made)
 {
     const struct tree_copy copy = {
         .from = convert->path,
@@ -316,6 +316,7 @@ static int convert_tree(const struct verb *verb,
         .force = options->frame.force,
         .make = convert_one,
         .context = options,
+        .made = made,
     };
 
     if (convert->frame_offset > 0 || remote_is(convert->path) ||
@@ -332,6 +333,7 @@ static int run(const struct verb *verb, int argc, char **argv)
     static const struct option options[] = {
         FRAME_OPTIONS_ROWS,
         ARRAY_PARTS_ROWS,
+        MADE_ROWS,
         { "frame-offset", required_argument, NULL, ARGS_FRAME_OFFSET },
         { "recursive", no_argument, NULL, ARGS_RECURSIVE },
         ARGS_ROWS,
@@ -339,6 +341,7 @@ static int run(const struct verb *verb, int argc, char **argv)
     static const char *const names[] = { "FRAME", "OUT" };
     struct convert_options given = { .parts = { .chunks = NULL } };
     struct convert convert = { 0 };
+    struct made made = { 0 };
     bool recursive = false;
     char **args;
     int option;
@@ -349,7 +352,8 @@ static int run(const struct verb *verb, int argc, char **argv)
             recursive = true;
         else if (option == ARGS_FRAME_OFFSET)
             convert.frame_offset = args_size(verb, optarg);
-        else if (!array_parts_take(option, &given.parts))
+        else if (!array_parts_take(option, &given.parts) &&
+                 !made_take(option, &made))
             frame_options_take(verb, option, &given.frame);
     args = args_take(verb, argc, argv, 2, names);
     convert.path = args[0];
@@ -358,7 +362,11 @@ static int run(const struct verb *verb, int argc, char **argv)
         return EXIT_FAILURE;
 
     if (recursive)
-        return convert_tree(verb, &given, &convert);
+        return convert_tree(verb, &given, &convert, &made);
+    if (made.form != MADE_QUIET) {
+        log_error("--table and --json go with -r");
+        verb_usage(verb);
+    }
     interrupt_catch();
     r = convert_frame(&given, &convert);
     interrupt_die();
@@ -369,17 +377,17 @@ const struct verb verb_convert = {
     .name = "convert",
     .args = "[-r] [OPTION...] FRAME OUT|-",
     .summary = "Copy a frame in another layout or compression",
-    .help =
-        "Options:\n" FRAME_OPTIONS_HELP ARRAY_PARTS_HELP
-        "  --recursive, -r   FRAME and OUT are trees\n" ARGS_COMMON_HELP "\n"
-        "What no option says is as in FRAME.  Chunks are copied as they "
-        "are if only the\n"
-        "layout changes.  Metalayers, owner, permissions and times are "
-        "kept.\n\n"
-        "Example:\n"
-        "  b2frame convert --layout sparse run7.b2frame run7.d\n"
-        "  b2frame convert -r --codec zstd --clevel 3 runs smaller\n"
-        "  b2frame convert --chunks 1,512,512 series.b2nd images.b2nd\n",
+    .help = "Options:\n" FRAME_OPTIONS_HELP ARRAY_PARTS_HELP
+            "  --recursive, -r   FRAME and OUT are trees\n" MADE_HELP
+                ARGS_COMMON_HELP "\n"
+            "What no option says is as in FRAME.  Chunks are copied as they "
+            "are if only the\n"
+            "layout changes.  Metalayers, owner, permissions and times are "
+            "kept.\n\n"
+            "Example:\n"
+            "  b2frame convert --layout sparse run7.b2frame run7.d\n"
+            "  b2frame convert -r --codec zstd --clevel 3 runs smaller\n"
+            "  b2frame convert --chunks 1,512,512 series.b2nd images.b2nd\n",
     .run = run,
     .urls = true,
 };

@@ -315,7 +315,8 @@ static bool is_file(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-static int create_tree(const struct verb *verb, struct create *create)
+static int create_tree(const struct verb *verb, struct create *create,
+                       struct made *made)
 {
     const struct tree_copy copy = {
         .from = create->input,
@@ -324,6 +325,7 @@ static int create_tree(const struct verb *verb, struct create *create)
         .suffix = choose_suffix,
         .make = create_one,
         .context = create,
+        .made = made,
     };
 
     if (new_array_is_given(&create->new_array)) {
@@ -336,21 +338,26 @@ static int create_tree(const struct verb *verb, struct create *create)
         log_error("-r makes local trees from local ones");
         verb_usage(verb);
     }
-    return is_file(create->input) ? create_archive(create)
-                                  : tree_copy_run(&copy);
+    if (!is_file(create->input))
+        return tree_copy_run(&copy);
+    if (made->form != MADE_QUIET) {
+        log_error("--table and --json are for trees");
+        verb_usage(verb);
+    }
+    return create_archive(create);
 }
 
 static int run(const struct verb *verb, int argc, char **argv)
 {
     static const struct option options[] = {
-        FRAME_OPTIONS_ROWS,
-        NEW_ARRAY_OPTIONS,
-        { "recursive", no_argument, NULL, ARGS_RECURSIVE },
+        FRAME_OPTIONS_ROWS, NEW_ARRAY_OPTIONS,
+        MADE_ROWS,          { "recursive", no_argument, NULL, ARGS_RECURSIVE },
         ARGS_ROWS,
     };
     static const char *const names[] = { "INPUT", "FRAME" };
     struct frame_options frame_options = { 0 };
     struct create create = { .params = params_default };
+    struct made made = { 0 };
     bool recursive = false;
     char **args;
     int option;
@@ -359,7 +366,8 @@ static int run(const struct verb *verb, int argc, char **argv)
     while ((option = args_next(verb, argc, argv, options)) != -1)
         if (option == ARGS_RECURSIVE)
             recursive = true;
-        else if (!new_array_take(option, &create.new_array))
+        else if (!new_array_take(option, &create.new_array) &&
+                 !made_take(option, &made))
             frame_options_take(verb, option, &frame_options);
     if (!frame_options_apply(&frame_options, &create.params, &create.sparse)) {
         char clash[OPTION_CLASH_LEN];
@@ -373,7 +381,11 @@ static int run(const struct verb *verb, int argc, char **argv)
     create.path = args[1];
     create.force = frame_options.force;
     if (recursive)
-        return create_tree(verb, &create);
+        return create_tree(verb, &create, &made);
+    if (made.form != MADE_QUIET) {
+        log_error("--table and --json go with -r");
+        verb_usage(verb);
+    }
     if (remote_refuse_change(create.path))
         return EXIT_FAILURE;
 
@@ -391,8 +403,8 @@ const struct verb verb_create = {
         "Options:\n" FRAME_OPTIONS_HELP NEW_ARRAY_HELP
         "  --recursive, -r   INPUT and FRAME are trees; or INPUT is a .npz "
         "file, and\n"
-        "                    FRAME a directory for its arrays\n" ARGS_HELP_HELP
-        "\n"
+        "                    FRAME a directory for its arrays\n" MADE_HELP
+            ARGS_HELP_HELP "\n"
         "Without options: contiguous, lz4, level 5, shuffle, typesize and "
         "blocksize\n"
         "auto, chunks of 1M.  SIZE may end in K, M or G.\n"

@@ -247,6 +247,34 @@ def a_place_that_cannot_be_kept_is_told():
         check_names('rest', directory=disk)
 
 
+def what_was_made_of_each_is_told():
+    make_tree()
+    write('tree/none.b2frame', b'')
+    os.makedirs('files/sub')
+    write('files/a', numbers(100000))
+    write('files/sub/b', noise(5000))
+    told = json.loads(work('compact', '-r', '--json', 'tree', status=1)[0])
+    check([item['ok'] for item in told] == [True, True, False, True, True, True],
+          told)
+    check(told[0]['nbytes'] == 100000 and told[0]['before'] > 0 and
+          told[0]['stored'] == info('tree/a.b2frame')['stored'], told[0])
+    said = work('compact', '--table', 'tree/a.b2frame', 'tree/sparse')[0]
+    lines = said.splitlines()
+    check(len(lines) == 4 and 'tree/a.b2frame' in lines[1] and
+          lines[-1].endswith('2 frames'), said)
+    check(work('compact', 'tree/a.b2frame')[0] == '', 'it is not asked to tell')
+    told = json.loads(work('create', '-r', '--json', 'files', 'made')[0])
+    check([(item['frame'], item['before'], item['nbytes']) for item in told] ==
+          [('made/a.b2frame', 100000, 100000),
+           ('made/sub/b.b2frame', 5000, 5000)], told)
+    check(json.loads(work('create', '-r', '--json', 'files', 'made')[0]) == [],
+          'they are made already')
+    said = work('convert', '-r', '--table', '--codec', 'zstd', 'made', 'zstd')[0]
+    check(said.splitlines()[-1].endswith('2 frames'), said)
+    misuse('create', '--json', 'files/a', 'a.b2frame')
+    misuse('convert', '--table', 'made/a.b2frame', 'a.b2frame')
+
+
 main(frames_below_a_directory_are_found,
      a_damaged_frame_does_not_hide_the_others,
      a_table_has_a_row_for_each_and_the_sums,
@@ -261,4 +289,5 @@ main(frames_below_a_directory_are_found,
      an_interrupt_ends_all_processes,
      verify_goes_on_after_an_interruption,
      where_to_go_on_is_checked,
-     a_place_that_cannot_be_kept_is_told)
+     a_place_that_cannot_be_kept_is_told,
+     what_was_made_of_each_is_told)
