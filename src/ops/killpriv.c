@@ -101,7 +101,8 @@ int killpriv_drop(fuse_req_t req, struct node *node)
     struct stat st;
     int r;
 
-    if (fuse_req_ctx(req)->uid == 0)
+    /* Nothing behind a URL has set-id bits. */
+    if (fuse_req_ctx(req)->uid == 0 || fs->source.fd < 0)
         return 0;
     r = fs_place(fs, node, &place);
     if (r < 0)

@@ -169,7 +169,15 @@ def other_users_have_what_the_modes_say():
             check(read(path) == b'new', 'new, ' + option)
             check(as_user(OTHER, os.chmod, path, 0o600) in
                   (errno.ENOTSUP, errno.EPERM), 'mode, ' + option)
-            os.unlink(path)
+            check(as_user(OTHER, write_what_is_removed, path) == 0,
+                  'removed, ' + option)
+
+
+def write_what_is_removed(path):
+    with opened(path, os.O_RDWR) as fd:
+        os.unlink(path)
+        os.pwrite(fd, bytes(64 << 10), 0)
+        os.fsync(fd)
 
 
 def a_frame_that_is_open_can_be_removed():
