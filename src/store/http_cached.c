@@ -365,7 +365,7 @@ static struct http_piece *read_run(struct http_remote *remote,
     pthread_mutex_lock(&context->memory->lock);
     piece->ready = true;
     piece->error = r < 0 ? -EAGAIN : 0;
-    pthread_cond_broadcast(&context->changed);
+    pthread_cond_broadcast(&piece->came);
     if (r < 0)
         http_piece_release_locked(piece);
     http_memory_unlock(context->memory);

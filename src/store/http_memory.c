@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/killed.h"
 #include "store/http_disk.h"
 #include "store/http_remote_private.h"
 
@@ -154,6 +155,7 @@ struct http_piece *http_piece_new_locked(struct http_remote *remote,
         .off = off,
         .nusers = 1,
     };
+    killed_cond_init(&piece->came);
     list_init(&piece->batch);
     list_init(&piece->waits);
     list_append(&remote->pieces, &piece->mine);
@@ -168,6 +170,7 @@ void http_piece_free_locked(struct http_piece *piece)
     count_locked(piece, 0);
     list_remove(&piece->node);
     list_remove(&piece->mine);
+    pthread_cond_destroy(&piece->came);
     free(piece);
 }
 

@@ -37,10 +37,11 @@ struct http_memory {
 
 /* A run of bytes of a remote. */
 struct http_piece {
-    struct list node;  /* in `kept` or `wanted`, if it is not pinned */
-    struct list mine;  /* in http_remote.pieces */
-    struct list batch; /* pieces that one thread fetches */
-    struct list waits; /* of struct http_wait */
+    struct list node;    /* in `kept` or `wanted`, if it is not pinned */
+    struct list mine;    /* in http_remote.pieces */
+    struct list batch;   /* pieces that one thread fetches */
+    struct list waits;   /* of struct http_wait */
+    pthread_cond_t came; /* it is ready */
     struct http_remote *remote;
     uint64_t off;
     size_t len; /* that are wanted, and then that have come */

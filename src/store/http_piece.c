@@ -107,7 +107,9 @@ static void take_reply(struct net_request *request)
     fill_locked(piece);
     error = piece->error;
     take_waits_locked(piece, &waits);
-    pthread_cond_broadcast(&remote->context->changed);
+    pthread_cond_broadcast(&piece->came);
+    if (piece->first)
+        pthread_cond_broadcast(&remote->context->changed);
     if (piece->nusers == 0 && piece->error < 0)
         http_piece_free_locked(piece);
     remote->nrunning--;
@@ -159,13 +161,12 @@ void http_piece_submit(struct http_piece *piece)
     }
 }
 
-int http_piece_await_locked(const struct http_piece *piece)
+int http_piece_await_locked(struct http_piece *piece)
 {
-    struct http_context *context = piece->remote->context;
     int r = 0;
 
     while (!piece->ready && r == 0)
-        r = killed_wait(&context->changed, &context->memory->lock);
+        r = killed_wait(&piece->came, &piece->remote->context->memory->lock);
     return piece->ready ? 0 : r;
 }
 

@@ -28,9 +28,9 @@ struct http_context {
     struct net *net;            /* constant; the store has the reference */
     struct http_memory *memory; /* constant */
     unsigned nrefs;             /* of the store and of remotes */
-    pthread_cond_t changed;     /* a piece came, or the state of a remote */
-    uint64_t nstale;            /* remotes that were found to be stale */
-    int64_t quiet_ns;           /* do not ask for changes until then, because
+    pthread_cond_t changed; /* the state of a remote got known, or did not */
+    uint64_t nstale;        /* remotes that were found to be stale */
+    int64_t quiet_ns;       /* do not ask for changes until then, because
                                    the server does not answer */
     uint64_t unit; /* bytes that readers probably want together; 0: unknown */
 };

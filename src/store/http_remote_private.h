@@ -86,7 +86,7 @@ void http_piece_submit(struct http_piece *piece);
 void http_piece_release_locked(struct http_piece *piece);
 
 /* Wait until a piece is ready.  Returns 0 or -EINTR, see base/killed.h. */
-int http_piece_await_locked(const struct http_piece *piece);
+int http_piece_await_locked(struct http_piece *piece);
 
 /* More bytes are fetched by several requests. */
 enum {
