@@ -87,6 +87,24 @@ static void log_fuse(enum fuse_log_level level, const char *format,
                 "%s", text);
 }
 
+/* Say in our words which options libfuse does not know.  Its message comes in
+   pieces: a start, and a word at a time. */
+static void log_session(enum fuse_log_level level, const char *format,
+                        va_list args)
+{
+    const char *word;
+
+    if (strstr(format, "unknown option"))
+        return;
+    if (strcmp(format, "%s ") != 0 && strcmp(format, "%s'\n") != 0) {
+        log_fuse(level, format, args);
+        return;
+    }
+    word = va_arg(args, const char *);
+    if (strcmp(word, "-o") != 0)
+        log_error("%s: unknown option, see framefs --help", word);
+}
+
 static int find_mountpoint(struct mount *mount, const char *path)
 {
     struct statvfs unused;
@@ -156,13 +174,13 @@ static int open_mount(struct mount *mount, struct options *options)
     mount->data.max_read = options->max_read;
     mount->data.background =
         count_background(mount->fs, options->file.net.connections);
-    /* libfuse itself reports options that it does not know. */
+    fuse_set_log_func(log_session);
     mount->session = fuse_session_new(&options->args, &ops_table,
                                       sizeof(ops_table), &mount->data);
+    fuse_set_log_func(log_fuse);
     if (!mount->session)
         return EXIT_USAGE;
     mount->fs->session = mount->session;
-    fuse_set_log_func(log_fuse);
     mount->signals = fuse_set_signal_handlers(mount->session) == 0;
     mount->mounted = fuse_session_mount(mount->session, mount->mountpoint) == 0;
     if (!mount->signals || !mount->mounted ||

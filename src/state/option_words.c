@@ -29,6 +29,7 @@ static const struct words values[] = {
     { "cache", "a size of at least 1" },
     { "readahead", "a size, such as 8M" },
     { "threads", "a number from 1 to 1024" },
+    { "sums", "on, read or off" },
     { "commit", "a number of seconds from 0 to 86400" },
     { "lock", "a number of seconds from 0 to 86400" },
     { "timeout", "a number of seconds from 1 to 86400" },
