@@ -90,8 +90,10 @@ static void expire_index(struct http_store *store, bool missing)
    too; or it is the index. */
 static void tell_stale(struct http_store *store, int error)
 {
-    if ((error == -ESTALE || error == -ENOENT) && store->listener)
-        store->listener->stale(store->listener);
+    struct store_http_listener *listener = http_store_listener(store);
+
+    if ((error == -ESTALE || error == -ENOENT) && listener)
+        listener->stale(listener);
 }
 
 /*

@@ -154,12 +154,6 @@ bool http_store_is(const struct store *store)
            store->ops == &s3_dir_ops;
 }
 
-void store_http_set_listener(struct store *store,
-                             struct store_http_listener *listener)
-{
-    ((struct http_store *)store)->listener = listener;
-}
-
 int store_http_get_tag(struct store *store, struct store_http_tag *out)
 {
     struct http_store *http = (struct http_store *)store;

@@ -19,6 +19,7 @@ enum {
    as long as it, because threads may use them. */
 struct http_place {
     struct url url;
+    struct store_http_listener *listener; /* NULL: none */
     struct http_place *older;
 };
 
@@ -30,7 +31,6 @@ struct http_store {
     struct http_place *_Atomic place; /* the newest */
     bool writable;                    /* constant once the store is shared */
     bool replaces; /* likewise: see store_s3_allow_changes() */
-    struct store_http_listener *listener; /* likewise; NULL: none */
 
     pthread_mutex_t lock;
     struct http_remote *current; /* newest state of "" or of the index; NULL:
@@ -60,6 +60,9 @@ const struct url *http_store_url(const struct http_store *store);
 
 /* Make a place from a URL, which is copied.  Returns 0 or -ENOMEM. */
 int http_place_new(const struct url *url, struct http_place **out);
+
+/* Get what is told of the states at the newest place; NULL: nothing. */
+struct store_http_listener *http_store_listener(const struct http_store *store);
 
 /* Free a place and the older ones.  Accepts NULL. */
 void http_place_free(struct http_place *place);

@@ -130,9 +130,7 @@ int store_s3_follow(struct store *base, const struct store *to,
     if (r < 0)
         return r;
     s3_free_garbage(store); /* what is left at the older place goes with it */
+    place->listener = listener;
     http_store_move(store, place);
-    if (store->listener)
-        store->listener->free(store->listener);
-    store->listener = listener;
     return 0;
 }

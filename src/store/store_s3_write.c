@@ -47,8 +47,6 @@ void s3_write_fini(struct http_store *store)
 {
     s3_sweep_last(store);
     s3_free_garbage(store);
-    if (store->listener)
-        store->listener->free(store->listener);
 }
 
 unsigned s3_nwriters(const struct store *base)
@@ -384,8 +382,10 @@ static void forget_current(const struct s3_object *object)
 
 static void tell(const struct http_store *store)
 {
-    if (store->listener)
-        store->listener->published(store->listener);
+    struct store_http_listener *listener = http_store_listener(store);
+
+    if (listener)
+        listener->published(listener);
 }
 
 int s3_publish(struct store *base, const char *name, struct store_object *draft)
