@@ -66,7 +66,7 @@ class Cell:
         times = [getattr(run, who) for run in self.runs]
         if None in times:
             return None
-        return statistics.median(time / run.count
+        return statistics.median(time / (run.count or 1)
                                  for time, run in zip(times, self.runs))
 
     def of_least(self):

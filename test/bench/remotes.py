@@ -100,10 +100,7 @@ class Remote(Scene):
         super().prepare(rival)
         self.server.__enter__()
         if rival.codec:
-            words = list(rival.command)
-            words[-2] = self.server.url + 'file0.b2frame' + (
-                '/' if self.layout == 'sparse' else '')
-            rival.command = words
+            rival.command = self.command(rival, list(rival.command))
 
     def run(self, rival):
         try:
@@ -115,6 +112,12 @@ class Remote(Scene):
             self.server.__exit__()
 
     # For subclasses
+
+    def command(self, rival, words):
+        """Return the command that mounts a rival, with the frame's URL."""
+        words[-2] = self.server.url + 'file0.b2frame' + (
+            '/' if self.layout == 'sparse' else '')
+        return words
 
     def run_ceiling(self):
         raise NotImplementedError
@@ -296,6 +299,42 @@ class Readers(Remote):
                                     rival.rss(), CACHE)
 
 
+class Warm(Remote):
+    """Read all of a frame in order in a second mount, when its bytes are on the
+    disk.  The ceiling is a mount of the frame as a local one."""
+    rows = {'remote.warm': 'MB/s', 'remote.warm.requests': 'GETs'}
+
+    def rivals(self):
+        top = self.frames()
+        self.server = Server(self.stock, top)
+        yield self.stock.framefs(top, 'lz4', name='local')
+        yield self.stock.framefs(
+            '', 'lz4', 'revalidate=inf,netcache=' +
+            os.path.join(self.stock.top, 'scratch'))
+
+    def prepare(self, rival):
+        if rival.name != 'framefs-local':
+            self.stock.scratch()
+        super().prepare(rival)
+        if rival.name != 'framefs-local':
+            with rival:
+                self.read(rival)
+
+    def command(self, rival, words):
+        return words if rival.name == 'framefs-local' else super().command(
+            rival, words)
+
+    def read(self, rival):
+        return self.time(
+            rival, ['dd', 'if=' + rival / 'file0', 'of=/dev/null', 'bs=1M',
+                    'status=none'], self.stock.size)
+
+    def run_framefs(self, rival):
+        before = self.server.sent()[0]
+        yield 'remote.warm', self.read(rival)
+        yield 'remote.warm.requests', Run(1, self.server.sent()[0] - before, 0)
+
+
 def scenes(stock, quick):
     for layout in LAYOUTS:
         yield First(stock, quick, layout)
@@ -304,4 +343,5 @@ def scenes(stock, quick):
     yield Random(stock, quick, 1, True)
     for layout in LAYOUTS:
         yield Whole(stock, quick, layout)
+    yield Warm(stock, quick)
     yield Readers(stock, quick)

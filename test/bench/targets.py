@@ -104,6 +104,12 @@ def judge_remote(judge):
         judge.at_most(row, 2 if layout == 'sparse' else 3, figure(row))
         judge.beside('remote.dd.' + layout, 'framefs-lz4', 'ceiling', 0.85)
     judge.beside('remote.make.sparse', 'b2frame-lz4', 'ceiling', 0.8)
+    judge.beside('remote.write', 'framefs-lz4', 'ceiling', 0.8)
+    judge.beside('remote.warm', 'framefs-lz4', 'framefs-local', 0.8)
+    judge.at_most('remote.warm.requests', 0, figure('remote.warm.requests'))
+    judge.at_most('remote.ls.requests: for 10,000 names', 11,
+                  figure('remote.ls.requests'))
+    judge.at_least('remote.ls-l: frames/s', 300, figure('remote.ls-l'))
     for nthreads in (1, 8, 32):
         row = 'remote.random.%d' % nthreads
         judge.beside(row, 'framefs-lz4', 'ceiling', 0.9)

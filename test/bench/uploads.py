@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Making frames on a server of S3: the scripted one of the tests, with a
-round-trip time of 20 ms.  The ceiling is curl, which puts the same objects, as
+"""Making, writing and listing frames on a server of S3: the scripted one of the
+tests, with a round-trip time of 20 ms.  The ceiling is curl, which puts the same objects, as
 many at a time, and does nothing else.  The server keeps the parts of a contiguous
 frame and copies them at the end, which is most of what that takes longer.
 """
@@ -25,6 +25,35 @@ RTT = 20  # milliseconds
 CONNECTIONS = 32  # default of b2frame
 CHUNKSIZE = 2 * MIB
 PART = 8 * MIB
+
+
+class Bucket:
+    """The server behind a slow line, with an empty bucket, for a `with`
+    statement."""
+
+    def __init__(self, stock):
+        self.stock = stock
+        self.top = os.path.join(stock.top, 'bucket')
+        self.server = None
+        self.delay = None
+        self.port = None
+
+    def __enter__(self):
+        os.mkdir(self.top)
+        self.server = S3(self.top, anonymous=True)
+        self.server.__enter__()
+        self.delay = subprocess.Popen(
+            [self.stock.program('delay'), str(self.server.port), str(RTT)],
+            stdout=subprocess.PIPE)
+        self.port = int(self.delay.stdout.readline())
+        os.environ['AWS_ENDPOINT_URL_S3'] = 'http://127.0.0.1:%d' % self.port
+        return self
+
+    def __exit__(self, *exception):
+        self.delay.kill()
+        self.delay.communicate()
+        self.server.__exit__(*exception)
+        shutil.rmtree(self.top)
 
 
 class Make(Scene):
@@ -64,20 +93,8 @@ class Make(Scene):
         yield Rival('b2frame-lz4', self.stock.top)
 
     def run(self, rival):
-        bucket = os.path.join(self.stock.top, 'bucket')
-        os.mkdir(bucket)
-        with S3(bucket, anonymous=True) as server:
-            delay = subprocess.Popen(
-                [self.stock.program('delay'), str(server.port), str(RTT)],
-                stdout=subprocess.PIPE)
-            port = int(delay.stdout.readline())
-            os.environ['AWS_ENDPOINT_URL_S3'] = 'http://127.0.0.1:%d' % port
-            try:
-                yield self.row, self.make(rival, port)
-            finally:
-                delay.kill()
-                delay.communicate()
-        shutil.rmtree(bucket)
+        with Bucket(self.stock) as bucket:
+            yield self.row, self.make(rival, bucket.port)
 
     def make(self, rival, port):
         if rival.name == 'ceiling':
@@ -95,8 +112,65 @@ class Make(Scene):
                    usage.ru_utime + usage.ru_stime)
 
 
+class Write(Make):
+    """Write the large file to a mount, and sync it."""
+
+    def __init__(self, stock, quick):
+        super().__init__(stock, quick, 'sparse')
+        self.row = 'remote.write'
+        self.rows = {self.row: 'MB/s'}
+
+    def rivals(self):
+        self.parts()
+        yield Rival('ceiling', self.stock.top)
+        yield Rival('framefs-lz4', self.stock.top)
+
+    def make(self, rival, port):
+        if rival.name == 'ceiling':
+            return super().make(rival, port)
+        with self.stock.framefs('s3://bucket', 'lz4', 'anonymous', 'typesize=8',
+                                'chunksize=%d' % CHUNKSIZE) as mount:
+            return self.time(
+                mount, ['dd', 'if=' + self.stock.files() + '/file0',
+                        'of=' + mount / 'new', 'bs=1M', 'conv=fsync',
+                        'status=none'], self.stock.size)
+
+
+class Names(Scene):
+    """List a directory of many frames, without and with their sizes."""
+    rows = {'remote.ls': 'ms', 'remote.ls.requests': 'GETs',
+            'remote.ls-l': '/s'}
+
+    def __init__(self, stock, quick):
+        super().__init__(stock, quick)
+        self.nnames = 1000 if quick else 10000
+
+    def rivals(self):
+        yield Rival('framefs-lz4', self.stock.top)
+
+    def fill(self, top):
+        """Let all keys be names of one small frame."""
+        subprocess.run([self.stock.b2frame, 'create', '-', top + '/0.b2frame'],
+                       input=b'small', check=True)
+        for number in range(1, self.nnames):
+            os.link(top + '/0.b2frame', '%s/%d.b2frame' % (top, number))
+
+    def run(self, rival):
+        with Bucket(self.stock) as bucket:
+            self.fill(bucket.top)
+            with self.stock.framefs('s3://bucket', 'lz4', 'anonymous',
+                                    'ro') as mount:
+                yield 'remote.ls', self.time(mount, ['ls', mount.top], 1)
+                yield 'remote.ls.requests', Run(
+                    1, len(bucket.server.requests), 0)
+                yield 'remote.ls-l', self.time(mount, ['ls', '-l', mount.top],
+                                               self.nnames)
+
+
 def scenes(stock, quick):
     if not shutil.which('curl'):
         return
     for layout in ('sparse', 'contiguous'):
         yield Make(stock, quick, layout)
+    yield Write(stock, quick)
+    yield Names(stock, quick)
