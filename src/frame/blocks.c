@@ -11,6 +11,8 @@
 enum {
     PIECE_BLOCKS = 256,
     PIECE_BYTES = 8 << 20,
+    CHECK_BYTES = 256 << 10, /* if they are only compared with their sums, which
+                                then finds them in the CPU's caches */
     PIECE_GAP = 4096,
 };
 
@@ -75,18 +77,19 @@ static void insert_sorted(struct piece *piece, uint32_t i)
     piece->order[at] = (uint16_t)i;
 }
 
-/* Add as many of the blocks as fit into one piece. */
+/* Add blocks from `first` to `end` - 1, as many as fit into a piece of `most`
+   bytes. */
 static void gather_blocks(struct piece *piece, const struct chunk *chunk,
-                          uint32_t first, uint32_t n)
+                          uint32_t first, uint32_t end, size_t most)
 {
     size_t bytes = 0;
     uint32_t i = 0;
 
-    while (i < n && i < PIECE_BLOCKS) {
+    while (first + i < end && i < PIECE_BLOCKS) {
         struct extent *extent = &piece->extents[i];
 
         chunk_block_extent(chunk, first + i, &extent->off, &extent->len);
-        if (i > 0 && bytes + extent->len > PIECE_BYTES)
+        if (i > 0 && bytes + extent->len > most)
             break;
         bytes += extent->len;
         insert_sorted(piece, i);
@@ -264,7 +267,7 @@ static int decode_run(const struct decoding *decoding,
 
     while (done < run->n && r == 0) {
         gather_blocks(&piece, decoding->chunk, run->first + done,
-                      run->n - done);
+                      run->first + run->n, PIECE_BYTES);
         r = read_and_decode(decoding, &piece, first_block,
                             run->dst + (size_t)done * header->blocksize);
         done += piece.n;
@@ -301,7 +304,8 @@ int blocks_check(const struct blocks_source *source, const struct chunk *chunk,
     int r = 0;
 
     while (done < run->n && r == 0) {
-        gather_blocks(&piece, chunk, run->first + done, run->n - done);
+        gather_blocks(&piece, chunk, run->first + done, run->first + run->n,
+                      CHECK_BYTES);
         r = read_and_decode(&decoding, &piece, NULL, NULL);
         done += piece.n;
     }
