@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fuse/mount_table.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "base/hash.h"
@@ -123,7 +127,7 @@ int mount_table_find(const char *path, struct mount_entry *out)
     return r;
 }
 
-int mount_table_has(pid_t pid, dev_t dev, uint16_t tag)
+static int has(pid_t pid, dev_t dev, uint16_t tag, const char *except)
 {
     struct mount_entry entry;
     struct mount_table table;
@@ -132,7 +136,55 @@ int mount_table_has(pid_t pid, dev_t dev, uint16_t tag)
     if (r < 0)
         return r;
     while (r == 0 && mount_table_next(&table, &entry))
-        r = entry.is_framefs && entry.dev == dev && entry.tag == tag;
+        r = entry.is_framefs && entry.dev == dev && entry.tag == tag &&
+            (!except || strcmp(entry.path, except) != 0);
     mount_table_close(&table);
     return r;
+}
+
+int mount_table_has(pid_t pid, dev_t dev, uint16_t tag)
+{
+    return has(pid, dev, tag, NULL);
+}
+
+/* Mount namespaces whose tables were read. */
+struct namespaces {
+    ino_t seen[128];
+    size_t n;
+};
+
+/* Is there a namespace that this process may look at, and that was not seen
+   before?  Namespaces that find no room are looked at again. */
+static bool is_another(struct namespaces *namespaces, const char *process)
+{
+    char path[NAME_MAX + 16];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "/proc/%s/ns/mnt", process);
+    if (stat(path, &st) < 0)
+        return false;
+    for (size_t i = 0; i < namespaces->n; i++)
+        if (namespaces->seen[i] == st.st_ino)
+            return false;
+    if (namespaces->n < sizeof(namespaces->seen) / sizeof(ino_t))
+        namespaces->seen[namespaces->n++] = st.st_ino;
+    return true;
+}
+
+bool mount_table_any_has(dev_t dev, uint16_t tag, const char *except)
+{
+    struct namespaces namespaces = { .n = 0 };
+    bool found =
+        is_another(&namespaces, "self") && has(0, dev, tag, except) > 0;
+    DIR *processes = opendir("/proc");
+    struct dirent *entry;
+
+    while (processes && !found && (entry = readdir(processes)))
+        found = isdigit((unsigned char)entry->d_name[0]) &&
+                is_another(&namespaces, entry->d_name) &&
+                mount_table_has((pid_t)strtol(entry->d_name, NULL, 10), dev,
+                                tag) > 0;
+    if (processes)
+        closedir(processes);
+    return found;
 }

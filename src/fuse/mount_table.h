@@ -52,4 +52,13 @@ int mount_table_find(const char *path, struct mount_entry *out);
    Returns 1, 0 or an error. */
 int mount_table_has(pid_t pid, dev_t dev, uint16_t tag);
 
+/*
+ * Does any process see it, as far as this one may look?  Processes in other
+ * mount namespaces, as in containers, keep copies of mounts that are gone here.
+ *
+ *  except  in this process's own namespace, the mount at this path does not
+ *          count; may be NULL
+ */
+bool mount_table_any_has(dev_t dev, uint16_t tag, const char *except);
+
 #endif

@@ -71,7 +71,7 @@ static bool is_mounted(const struct mount_lock_id *id, bool *seen)
     r = mount_table_has(id->pid, id->dev, search.tag);
     *seen = r >= 0;
     return search.found &&
-           (r > 0 || mount_table_has(0, id->dev, search.tag) > 0);
+           (r > 0 || mount_table_any_has(id->dev, search.tag, NULL));
 }
 
 /* How long to wait for a daemon that does not show that it is finishing.  It

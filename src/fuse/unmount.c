@@ -2,6 +2,7 @@
 #include "fuse/unmount.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -26,8 +27,10 @@ enum {
     NLOOKS = 3,
     LOOKS_MAX = MOUNT_WAIT_SECONDS * (1000000000 / POLL_NS),
 
-    END_LOOKS = 1000000000 / POLL_NS, /* in which a process that was killed
-                                         usually ends */
+    LOOKS_PER_SECOND = 1000000000 / POLL_NS,
+
+    END_LOOKS = LOOKS_PER_SECOND, /* in which a process that was killed usually
+                                     ends */
 };
 
 /*
@@ -116,14 +119,27 @@ static bool is_locked(off_t off)
     return search.found;
 }
 
-/* Wait until a daemon releases its lock. */
-static int await(const char *path, off_t off)
+/* Is the same mount still there in another place, after a bind mount, or in
+   another mount namespace?  Then the daemon goes on serving it.  The next mount
+   at this path may look the same, but waits for the daemon.  `path`: where it
+   is not yet unmounted, or NULL. */
+static bool is_elsewhere(const struct mount_entry *mount, const char *path)
+{
+    return mount_table_any_has(mount->dev, mount->tag, path);
+}
+
+/* Wait until a daemon releases its lock.  Returns 0, 1 if it serves the same
+   mount elsewhere, or a negative errno. */
+static int await(const char *path, const struct daemon *daemon)
 {
     const struct timespec pause = { .tv_nsec = POLL_NS };
     struct mount_lock_id id = { .pid = 0 };
+    off_t off = daemon->lock;
 
     mount_lock_unpack(off, &id);
     for (unsigned looks = 0; is_locked(off); looks++) {
+        if (looks % LOOKS_PER_SECOND == 0 && is_elsewhere(&daemon->mount, NULL))
+            return 1;
         if (looks > LOOKS_MAX && !lock_holder_is_trusted(id.pid, off)) {
             log_error("%s: unmounted, but process %d has not finished writing",
                       path, (int)id.pid);
@@ -215,8 +231,8 @@ static int clear(char *path, const struct daemon *daemon)
     int r = force(path, daemon);
 
     if (r == 0)
-        r = await(path, daemon->lock);
-    if (r < 0)
+        r = await(path, daemon);
+    if (r != 0)
         return r;
     log_error("%s: unmounted, but process %d was killed before everything was "
               "saved",
@@ -224,34 +240,50 @@ static int clear(char *path, const struct daemon *daemon)
     return -EIO;
 }
 
-/* Is the same mount still there in another place, after a bind mount, or in the
-   daemon's mount namespace?  Then the daemon goes on serving it.  The next
-   mount at this path may look the same, but waits for the daemon. */
-static bool is_elsewhere(const struct daemon *daemon)
+/*
+ * Hand what programs have written to the daemon if the same mount is elsewhere,
+ * because the kernel does so only when the last one goes.  The daemon of
+ * another user might never answer.
+ *
+ * Returns 0 or a negative errno.
+ */
+static int hand_over(const char *path, const struct daemon *daemon)
 {
-    const struct mount_entry *mount = &daemon->mount;
+    int fd = -1;
+    int r = 0;
 
-    return mount_table_has(0, mount->dev, mount->tag) > 0 ||
-           mount_table_has(pid_of(daemon), mount->dev, mount->tag) > 0;
+    if (daemon->mount.user == geteuid() && is_elsewhere(&daemon->mount, path))
+        fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    if (syncfs(fd) < 0)
+        r = -errno;
+    close(fd);
+    return r;
 }
 
 static int unmount_and_wait(char *path, struct daemon *daemon)
 {
     int found = look_for_daemon(daemon);
+    int handed;
     int r;
 
     if (is_stuck(daemon))
         return clear(path, daemon);
+    handed = hand_over(path, daemon);
     r = unmount(path, 0);
     if (r == 0 && found < 0) {
         log_error("%s: unmounted, but not known to be saved: /proc/locks: %s",
                   path, strerror(-found));
         r = found;
     }
-    if (r < 0 || (daemon->lock != 0 && is_elsewhere(daemon)))
-        return r;
-    if (daemon->lock != 0)
-        r = await(path, daemon->lock);
+    if (r == 0 && daemon->lock != 0)
+        r = await(path, daemon);
+    if (r > 0 && handed < 0)
+        log_error("%s: unmounted, but not everything could be saved: %s", path,
+                  strerror(-handed));
+    if (r > 0)
+        return handed;
     return r == 0 ? check_saved(path, daemon) : r;
 }
 

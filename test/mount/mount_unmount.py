@@ -242,6 +242,29 @@ def unmount_of_one_of_several_places_does_not_wait():
         check(read(mount / 'a') == DATA, 'content')
 
 
+@contextlib.contextmanager
+def namespace():
+    """A process in a mount namespace of its own, as in a container."""
+    with subprocess.Popen(['unshare', '-m', 'sh', '-c', 'echo; exec cat'],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as held:
+        check(held.stdout.readline() == b'\n', 'a namespace')
+        yield
+
+
+def mount_that_is_left_in_another_namespace_is_not_waited_for():
+    """Nor does the next mount of SOURCE wait for its daemon."""
+    if not is_root():
+        raise Skipped('needs root, to make a mount namespace')
+    os.mkdir('src')
+    with Mount('src', 'mnt') as mount, namespace():
+        write(mount / 'a', DATA)
+        sh('timeout %d %s --unmount mnt' % (PATIENCE, FRAMEFS))
+        check(not is_mounted('mnt'), 'is mounted')
+        with Mount('src', 'mnt') as again:
+            check(read(again / 'a') == DATA, 'content')
+
+
+
 def unmount_takes_a_regular_file():
     write('a.b2frame', frame(DATA, 1 << 20))
     with Mount('a.b2frame', 'a.b2frame') as mount:
@@ -398,6 +421,7 @@ main(next_mount_waits_for_the_old_daemon,
      unmount_waits_until_all_is_saved,
      unmount_of_a_read_only_mount_returns,
      unmount_of_one_of_several_places_does_not_wait,
+     mount_that_is_left_in_another_namespace_is_not_waited_for,
      unmount_takes_a_regular_file,
      unmount_clears_what_a_dead_daemon_left,
      killed_daemon_that_waits_for_itself_is_cleared,
