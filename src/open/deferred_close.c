@@ -330,15 +330,15 @@ enum put_result {
 };
 
 /* May a file wait for the threads to write it out? */
-static bool may_wait(const struct fs *fs, const struct open_file *open)
+static bool may_wait(const struct deferred_close *deferred,
+                     const struct open_file *open)
 {
-    const struct deferred_close *deferred = fs->deferred_close;
     const struct open_version *current = open->current;
 
     return open->closing.waiting ||
            (deferred->pool && !deferred->stopping &&
             deferred->nwaiting < NWAITING_MAX && current && current->writable &&
-            (current->file || fs_reforms(fs)));
+            current->file);
 }
 
 static enum put_result put_locked(struct fs *fs, struct open_file *open)
@@ -350,7 +350,7 @@ static enum put_result put_locked(struct fs *fs, struct open_file *open)
         open->nrefs--;
         return STILL_OPEN;
     }
-    if (node_is_removed_locked(open->node) || !may_wait(fs, open)) {
+    if (node_is_removed_locked(open->node) || !may_wait(deferred, open)) {
         closing->busy = true;
         return CLOSED;
     }

@@ -6,12 +6,15 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/identity.h"
+#include "base/retry.h"
 #include "store/store_local.h"
 #include "store/store_version.h"
 
 enum {
-    AWAIT_PAUSE_NS = 1000000
+    AWAIT_PAUSE_NS = 1000000,
+    LEASE_PATIENCE = 60, /* seconds */
 };
 
 struct open_version *open_version_new(const struct stat *st, bool writable)
@@ -148,13 +151,33 @@ static int open_chunk(struct fs *fs, struct open_version *version,
     return r;
 }
 
+/* Open a file that is passed through.  Waits while another process of framefs
+   has it leased, see backing_anchor_lease(): that takes a moment. */
+static int open_unleased(const struct backing_place *place, int flags,
+                         struct backing_anchor *out)
+{
+    struct retry retry = {
+        .tries_left = RETRY_ANY_NUMBER,
+        .patience_ns = LEASE_PATIENCE * CLOCK_SECOND_NS,
+        .pause_ns = AWAIT_PAUSE_NS,
+        .pause_max_ns = AWAIT_PAUSE_NS,
+    };
+    int r;
+
+    do
+        r = backing_open(place, flags, out);
+    while (r == -EWOULDBLOCK && retry_wait(&retry));
+    return r;
+}
+
 /* Open a file that is passed through, if it is the one that was seen. */
 static int open_other(const struct fs *fs, struct open_version *version,
                       const struct backing_place *place)
 {
     struct stat st;
     int mode = version->writable ? O_RDWR : O_RDONLY;
-    int r = backing_open(place, mode | O_NONBLOCK | O_NOCTTY, &version->anchor);
+    int r =
+        open_unleased(place, mode | O_NONBLOCK | O_NOCTTY, &version->anchor);
 
     if (r < 0)
         return r;

@@ -398,6 +398,70 @@ def other_mount_that_has_a_plain_file_open_keeps_it():
         wait_for(lambda: read(one / 'a') == b'other' + LARGE[5:], 'the bytes')
 
 
+def seen(path, content):
+    """Does a program that opens a file by this path see this content?  It may
+    not find the file for a moment."""
+    try:
+        return read(path) == content
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ESTALE):
+            raise
+        return False
+
+
+def append(path, content, more):
+    """Append bytes by a mount that has not written the file."""
+    def is_appended():
+        try:
+            with opened(path, os.O_RDWR) as fd:
+                if os.pread(fd, 1 << 20, 0) != content:
+                    return False
+                os.pwrite(fd, more, len(content))
+                os.fsync(fd)
+                return True
+        except OSError as error:
+            if error.errno not in (errno.EBUSY, errno.ESTALE):
+                raise
+            return False
+
+    wait_for(is_appended, 'the other mount to see ' + path)
+
+
+@layouts
+def two_mounts_that_change_the_form_lose_nothing(layout):
+    """One mount overwrites a file, and another one, to which the same rules
+    apply, appends to it at once or while its form changes."""
+    os.mkdir('other')
+    words = 'below=3000:incompressible'
+    with mounted(words, layout) as one, \
+            Mount('src', 'other', '-o', 'chunksize=64K,plain=%s,layout=%s' %
+                  (words, layout)) as two:
+        failures = []
+
+        def work(number, mine, other):
+            rng = random.Random(number)
+            try:
+                for step in range(15):
+                    name = '%d-%d' % (number, step % 4)
+                    size = rng.choice((0, 10, 2999, 3000, 40000))
+                    data = rng.choice((rng.randbytes(size), b'z' * size))
+                    more = b'm' * rng.choice((1, 100, 4000))
+                    write(mine / name, data)
+                    append(other / name, data, more)
+                    wait_for(lambda: seen(mine / name, data + more),
+                             '%s in step %d' % (name, step))
+            except BaseException as error:  # pylint: disable=broad-except
+                failures.append('%d: %r' % (number, error))
+
+        threads = [threading.Thread(target=work, args=args) for args in
+                   ((0, one, two), (1, two, one), (2, one, two), (3, two, one))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        check(not failures, '%s %s%s' % (failures, one.log(), two.log()))
+
+
 @layouts
 def full_disk_leaves_the_frame(layout):
     data = RANDOM[:2 << 20]
@@ -451,5 +515,6 @@ main(small_files_become_plain,
      nothing_is_lost_when_files_are_used_meanwhile,
      other_mount_that_writes_keeps_the_frame,
      other_mount_that_has_a_plain_file_open_keeps_it,
+     two_mounts_that_change_the_form_lose_nothing,
      full_disk_leaves_the_frame,
      owner_needs_no_rights)
