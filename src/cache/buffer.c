@@ -8,6 +8,7 @@ enum {
     PAGE = 4096,
     LARGE = 32 * 1024, /* from this size on, buffers are whole pages */
     SMALL_STEP = 64,   /* of smaller ones, so that buffer_spare always fits */
+    WASTE = 8,         /* the part of a buffer in a row that may be left over */
 };
 
 struct buffer_spare {
@@ -22,7 +23,7 @@ size_t buffer_size(size_t len)
 
     while (part < len)
         part *= 2;
-    if (part < BUFFER_ROW && part - len <= part / BUFFER_WASTE)
+    if (part < BUFFER_ROW && part - len <= part / WASTE)
         return part;
     return (len + step - 1) / step * step;
 }

@@ -14,7 +14,6 @@
 
 enum {
     BUFFER_ROW = 2 << 20, /* bytes of a row of buffers */
-    BUFFER_WASTE = 8      /* the part of a buffer that may be left over */
 };
 
 /* Return the size of the buffer for `len` bytes.  Buffers of equal size are

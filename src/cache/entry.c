@@ -15,19 +15,22 @@ enum {
 };
 
 /*
- * Return the bytes of a group for a chunk of which `len` bytes are wanted.  A
- * group that is much larger would take up memory for blocks that nobody wants;
- * one that leaves much of its buffer over would waste that.
+ * Return the number of blocks in a group of a chunk of which `len` bytes are
+ * wanted.  A group that is much larger would take up memory for blocks that
+ * nobody wants.
  */
-static size_t group_size(const struct cache_shape *shape, size_t len)
+static uint32_t group_nblocks(const struct cache_shape *shape, size_t len)
 {
     size_t size = GROUP_MIN;
+    size_t n;
 
     while (size < GROUP_MAX &&
-           (size < len || shape->nbytes / size >= GROUPS_MAX ||
-            size % shape->blocksize > size / BUFFER_WASTE))
+           (size < len || shape->nbytes / size >= GROUPS_MAX))
         size *= 2;
-    return size;
+    n = size / shape->blocksize;
+    if (n * shape->blocksize < GROUP_MIN)
+        n++;
+    return (uint32_t)n;
 }
 
 void entry_set_shape(struct cache_entry *entry, const struct cache_shape *shape,
@@ -39,11 +42,7 @@ void entry_set_shape(struct cache_entry *entry, const struct cache_shape *shape,
     if (shape->nblocks == 0)
         return;
 
-    if (shape->blocksize < GROUP_MAX)
-        entry->group_blocks =
-            (uint32_t)(group_size(shape, len) / shape->blocksize);
-    if (entry->group_blocks == 0)
-        entry->group_blocks = 1;
+    entry->group_blocks = group_nblocks(shape, len);
     entry->ngroups = (uint32_t)size_pieces(shape->nblocks, entry->group_blocks);
 }
 

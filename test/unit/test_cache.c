@@ -60,6 +60,24 @@ START_TEST(a_few_blocks_of_a_large_chunk_take_up_little)
 }
 END_TEST
 
+/* Blocks of arrays have any size. */
+START_TEST(a_block_of_an_odd_size_takes_up_little)
+{
+    struct mock mock;
+    size_t before;
+
+    mock_open(&mock, 8 << 20);
+    mock.shape.blocksize = 50000;
+    mock.shape.nblocks = 40;
+    mock.shape.nbytes = 40 * 50000;
+    before = stats_of(&mock).used;
+    for (uint64_t i = 0; i < 16; i++)
+        touch(&mock, i, (uint32_t)i * 100000, 50000);
+    ck_assert_uint_le(stats_of(&mock).used - before, 16 * 60000);
+    mock_close(&mock);
+}
+END_TEST
+
 START_TEST(what_is_there_is_not_decoded_again)
 {
     struct mock mock;
@@ -500,6 +518,7 @@ int main(void)
         bytes_come_as_decoded_up_to_the_end_of_the_chunk,
         a_large_chunk_comes_in_parts_of_a_megabyte,
         a_few_blocks_of_a_large_chunk_take_up_little,
+        a_block_of_an_odd_size_takes_up_little,
         what_is_there_is_not_decoded_again,
         only_blocks_that_are_touched_and_missing_are_decoded,
         the_first_block_is_decoded_first_where_others_need_it,
