@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "counting_store.h"
 #include "frame/frame.h"
 #include "frame_build.h"
@@ -74,13 +75,13 @@ enum {
    the frame.  Block 2 of the index is damaged. */
 static struct build *build_many(void)
 {
-    static int64_t entries[NMANY];
+    static uint8_t entries[NMANY][8];
     struct build *chunk = build_new();
     struct build *index = build_new();
     struct build *whole;
 
-    entries[1] = (int64_t)((uint64_t)0x82 << 56);
-    entries[NMANY - 2] = 1 << 20;
+    store_le64(entries[1], (uint64_t)0x82 << 56);
+    store_le64(entries[NMANY - 2], 1 << 20);
     build_copy(chunk, 4, items, 8);
     build_blocks(index, 8, entries, sizeof(entries), BLOCKSIZE, 0);
     /* The blocks lie in the index from the last to the first, each behind the
