@@ -81,10 +81,18 @@ enum {
     LAYOUT_AUTO_BLOCK = 64 << 10 /* bytes in a block if the user sets none */
 };
 
-/* Choose chunks and blocks of an array in this way.  `blocksize` may be 0, for
-   LAYOUT_AUTO_BLOCK. */
+/* Bytes that parts of an array have at most. */
+struct layout_sizes {
+    uint32_t chunk;
+    uint32_t block; /* 0: LAYOUT_AUTO_BLOCK */
+    uint64_t row;   /* what layout_row_nbytes() is to return, so that a writer
+                       in C order fills each chunk at once; unless a single row
+                       of items is longer */
+};
+
+/* Choose chunks and blocks of an array in this way. */
 void layout_choose_parts(struct layout_shape *shape, uint32_t itemsize,
-                         uint32_t chunksize, uint32_t blocksize);
+                         const struct layout_sizes *sizes);
 
 /*
  * Total size in bytes of the chunks that a reader in C order comes back to

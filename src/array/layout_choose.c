@@ -47,14 +47,47 @@ void layout_choose(const uint64_t *whole, unsigned ndim, uint32_t itemsize,
         extents[i] = (uint32_t)chosen[i];
 }
 
-void layout_choose_parts(struct layout_shape *shape, uint32_t itemsize,
-                         uint32_t chunksize, uint32_t blocksize)
+/* Bytes of the items behind dimension `i`; UINT64_MAX beyond 64 bits. */
+static uint64_t nbytes_behind(const struct layout_shape *shape, unsigned i,
+                              uint32_t itemsize)
 {
-    uint64_t chunk[ARRAY_NDIM_MAX];
+    uint64_t total = itemsize;
 
-    layout_choose(shape->items, shape->ndim, itemsize, chunksize, shape->chunk);
+    while (++i < shape->ndim)
+        if (!size_mul(total, shape->items[i] > 0 ? shape->items[i] : 1, &total))
+            return UINT64_MAX;
+    return total;
+}
+
+/* Cut the extents down so far that a row of chunks of this part of the array
+   has at most `max` bytes. */
+static void cut_rows(const struct layout_shape *shape, uint32_t itemsize,
+                     uint64_t max, uint64_t *extents)
+{
+    for (unsigned i = 0; i < shape->ndim; i++) {
+        uint64_t behind = nbytes_behind(shape, i, itemsize);
+        uint64_t most = max / behind;
+
+        extents[i] = shape->items[i];
+        if (extents[i] > most && i + 1 < shape->ndim)
+            extents[i] = most > 0 ? most : 1;
+        if (most > 0)
+            break;
+    }
+}
+
+void layout_choose_parts(struct layout_shape *shape, uint32_t itemsize,
+                         const struct layout_sizes *sizes)
+{
+    uint64_t extents[ARRAY_NDIM_MAX];
+
     for (unsigned i = 0; i < shape->ndim; i++)
-        chunk[i] = shape->chunk[i];
-    layout_choose(chunk, shape->ndim, itemsize,
-                  blocksize > 0 ? blocksize : LAYOUT_AUTO_BLOCK, shape->block);
+        extents[i] = shape->items[i];
+    cut_rows(shape, itemsize, sizes->row, extents);
+    layout_choose(extents, shape->ndim, itemsize, sizes->chunk, shape->chunk);
+    for (unsigned i = 0; i < shape->ndim; i++)
+        extents[i] = shape->chunk[i];
+    layout_choose(extents, shape->ndim, itemsize,
+                  sizes->block > 0 ? sizes->block : LAYOUT_AUTO_BLOCK,
+                  shape->block);
 }

@@ -123,6 +123,8 @@ static int begin(struct fs *fs, struct node *node, struct reform *out)
         .old.kind = node->id.kind,
         .from.plain = BACKING_ANCHOR_NONE,
     };
+    if (node == &fs->nodes.root)
+        return -EPERM;
     out->parent = node_parent(&fs->nodes, node, out->old.name);
     if (!out->parent)
         return -ESTALE;
@@ -405,7 +407,7 @@ static int run_once(struct fs *fs, struct node *node)
 static bool is_passing(int error)
 {
     return error < 0 && error != -ECANCELED && error != -EMLINK &&
-           error != -EEXIST;
+           error != -EEXIST && error != -EPERM;
 }
 
 void reform_run(struct fs *fs, struct node *node)

@@ -12,6 +12,7 @@
 enum {
     NPY_HEADER_MAX = 1 << 20,
     TYPESIZE_MAX = 255,
+    ROWS = 8, /* rows of chunks for which the cache has space */
 };
 
 /* Has the frame metalayers, which a plain file could not have?  Returns 1, 0 or
@@ -104,6 +105,21 @@ static int read_header(struct reform *reform, uint64_t size)
     return r < 0 ? r : 1;
 }
 
+/* Choose chunks and blocks of an array that the cache can hold while it is
+   written in C order. */
+static void choose_parts(const struct reform *reform,
+                         struct layout_shape *shape, uint32_t itemsize)
+{
+    const struct file_params *params = &reform->fs->params;
+    struct layout_sizes sizes = { params->chunksize, params->chunk.blocksize,
+                                  0 };
+    struct file_stats stats;
+
+    file_context_stats(reform->fs->files, &stats);
+    sizes.row = stats.cache_size / ROWS;
+    layout_choose_parts(shape, itemsize, &sizes);
+}
+
 /* Can an array hold these items, as they are in the file?  Arrays of structures
    are left alone, because NumPy writes their headers in many ways. */
 static bool is_suitable(const struct reform *reform, const struct npy *npy,
@@ -116,8 +132,7 @@ static bool is_suitable(const struct reform *reform, const struct npy *npy,
     if (npy->fortran || npy->itemsize > TYPESIZE_MAX ||
         strchr("[({", npy->dtype[0]))
         return false;
-    layout_choose_parts(&shape, npy->itemsize, reform->fs->params.chunksize,
-                        reform->fs->params.chunk.blocksize);
+    choose_parts(reform, &shape, npy->itemsize);
     return layout_init(&layout, &shape, npy->itemsize, &fault) == 0 &&
            reform->header_len + layout.nbytes == size;
 }
@@ -126,8 +141,7 @@ static bool is_suitable(const struct reform *reform, const struct npy *npy,
 static void set_array(struct reform *reform, struct npy *npy)
 {
     reform->params = reform->fs->params;
-    layout_choose_parts(&npy->shape, npy->itemsize, reform->params.chunksize,
-                        reform->params.chunk.blocksize);
+    choose_parts(reform, &npy->shape, npy->itemsize);
     reform->array = (struct file_array){ npy->shape, npy->dtype, NULL };
     reform->params.chunk.typesize = npy->itemsize;
     reform->params.array = &reform->array;

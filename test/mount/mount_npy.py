@@ -18,7 +18,7 @@ import struct
 import subprocess
 
 from mounted import (FRAMEFS, Mount, b2frame, check, check_sound, error_of, harness,
-                     layouts, main, opened, read, wait_for, write)
+                     layouts, main, opened, read, sh, wait_for, write)
 
 try:
     import numpy
@@ -211,6 +211,37 @@ def run_with_numpy(case):
     check(done.returncode == 0, done.stdout)
 
 
+def large_array_is_written_in_rows_of_chunks():
+    """A row of chunks fits into the cache, so each chunk is encoded once."""
+    os.mkdir('src')
+    shape = (40, 300, 500)
+    data = array('<i4', 4, *shape)
+    with Mount('src', 'mnt', '-o', 'npy,cache=16M,chunksize=1M') as mount:
+        write(mount / 'a.npy', data)
+        await_array('a')
+        check(read(mount / 'a.npy') == data, 'content')
+        stats = json.loads(sh('%s --stats --json mnt' % FRAMEFS))
+    chunks = info('a')['chunks']
+    check(chunks[0] * shape[1] * shape[2] * 4 <= 2 << 20, str(chunks))
+    check(stats['written']['encoded'] < 3 * len(data), str(stats['written']))
+
+
+def frame_alone_can_be_changed():
+    os.mkdir('src')
+    with mounted() as mount:
+        write(mount / 'a.npy', array('<f8', 8, 50))
+        await_array('a')
+    write('file', b'')
+    for place, path in (('mnt', 'mnt/a.npy'), ('file', 'file')):
+        with Mount('src/a.b2nd', place, '-o', 'npy,plain=below=1M'):
+            with open(path, 'r+b') as file:
+                file.seek(128)
+                file.write(b'changed!' + place.encode())
+            check(read(path)[128:136] == b'changed!', 'content')
+            check(error_of(os.truncate, path, 0) == errno.EPERM, 'is cut')
+    check_array('a', '<f8', (50,))
+
+
 def name_that_is_taken_keeps_the_file():
     """Another frame has the name that the array would get."""
     os.mkdir('src')
@@ -286,6 +317,8 @@ main(saved_file_becomes_an_array,
      file_that_is_no_array_stays_a_file,
      shapes_without_items_and_dimensions,
      mapped_array_can_be_changed,
+     large_array_is_written_in_rows_of_chunks,
+     frame_alone_can_be_changed,
      name_that_is_taken_keeps_the_file,
      small_arrays_are_arrays_all_the_same,
      numpy_itself)

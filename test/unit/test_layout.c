@@ -341,6 +341,31 @@ START_TEST(chosen_extents_fit_and_are_near_to_cubes)
 }
 END_TEST
 
+START_TEST(rows_of_chunks_have_at_most_the_wanted_size)
+{
+    const struct layout_sizes sizes = { 1 << 20, 0, 32 << 20 };
+    static const uint64_t shapes[][4] = {
+        { 1000, 1000, 1000, 1 }, { 10, 20, 30, 40 },   { 100000, 3, 5, 7 },
+        { 3, 100000, 1000, 1 },  { 0, 5, 1000, 1000 }, { 1, 1, 1, 100000000 },
+    };
+
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        struct layout_shape shape = { .ndim = 4 };
+        struct fault fault;
+        struct layout layout;
+        uint64_t row;
+
+        memcpy(shape.items, shapes[i], sizeof(shapes[i]));
+        layout_choose_parts(&shape, 8, &sizes);
+        ck_assert_int_eq(layout_init(&layout, &shape, 8, &fault), 0);
+        row = layout_row_nbytes(&layout);
+        ck_assert_uint_le(row, sizes.row + sizes.chunk);
+        ck_assert_uint_le((uint64_t)layout.chunk_nitems * 8, sizes.chunk);
+        ck_assert_uint_le((uint64_t)layout.block_nitems * 8, LAYOUT_AUTO_BLOCK);
+    }
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -355,6 +380,7 @@ int main(void)
         the_largest_array_has_one_byte_less_than_2_to_63,
         impossible_extents_are_refused,
         chosen_extents_fit_and_are_near_to_cubes,
+        rows_of_chunks_have_at_most_the_wanted_size,
         NULL,
     };
 
