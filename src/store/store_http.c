@@ -99,14 +99,15 @@ static void tell_stale(struct http_store *store, int error)
 /*
  * May a chunk object be newer than the index?  Times are whole seconds.  If
  * both are of one second, an object that another program has put may have been
- * overwritten later in that second, unless the index was seen after it.
+ * overwritten later in that second, unless the index was seen after it.  Where
+ * the server does not tell its time, that cannot be found out.
  */
 static bool may_be_newer(const struct http_state *chunk,
                          const struct http_state *index)
 {
     if (chunk->modified != index->modified)
         return chunk->modified > index->modified;
-    return !chunk->own && chunk->modified > 0 && index->seen <= index->modified;
+    return !chunk->own && index->seen > 0 && index->seen <= index->modified;
 }
 
 /* Is this chunk object news: newer than the index, and than all others so

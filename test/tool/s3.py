@@ -68,6 +68,7 @@ def a_frame_is_read(layout):
 
 def a_sparse_frame_costs_a_request_for_each_chunk():
     make('sparse')
+    harness.age('f')
     with S3('.') as s3:
         check(b2frame('cat', s3.url + 'f/') == CONTENT, 'other content')
         check(len(s3.requests) == 11, 'asks %d times' % len(s3.requests))
