@@ -63,6 +63,7 @@ int net_submit(struct net *net, struct net_request *request)
     if (!transfer)
         return -ENOMEM;
     transfer->request = request;
+    transfer->options = &net->options;
     r = set_times(net, transfer);
     if (r == 0)
         r = net_site_map(&net->site, &net->options, request->url,
@@ -73,7 +74,6 @@ int net_submit(struct net *net, struct net_request *request)
         net_transfer_free(transfer);
         return r;
     }
-    transfer->options = &net->options;
     transfer->gauge = &net->gauge;
     atomic_init(&transfer->cancelled, false);
     atomic_init(&transfer->wanted, !request->ahead);

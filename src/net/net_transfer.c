@@ -381,7 +381,7 @@ int net_transfer_hash(struct net_transfer *transfer)
 {
     const struct net_request *request = transfer->request;
 
-    if (!transfer->site)
+    if (!transfer->site || transfer->options->anonymous)
         return 0;
     return sigv4_hash(request->body ? request->body : "", request->body_len,
                       transfer->payload);

@@ -68,7 +68,7 @@ struct net_transfer {
  */
 int net_transfer_begin(struct net_transfer *transfer, char why[AWS_WHY_MAX]);
 
-/* Hash the body of the request, for its signatures.  Returns 0 or -ENOMEM. */
+/* Hash the body of the request, if it will be signed.  Returns 0 or -ENOMEM. */
 int net_transfer_hash(struct net_transfer *transfer);
 
 /* Free the members of this try.  The caller has removed the handle from the
