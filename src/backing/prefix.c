@@ -103,7 +103,7 @@ static int check(struct prefix_tree *tree)
 
     if (r < 0)
         return r;
-    r = prefix_dir_find(dir, "", INT64_MIN, &list);
+    r = prefix_dir_peek(dir, &list);
     if (r == 0) {
         if (list->nentries == 0 && !list->marked && !bucket)
             r = -ENOENT;

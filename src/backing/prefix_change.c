@@ -269,7 +269,7 @@ int prefix_keep(struct prefix_dir *dir)
 
     if (dir->path[0] == '\0')
         return 0;
-    r = prefix_dir_find(dir, "", INT64_MIN, &list);
+    r = prefix_dir_peek(dir, &list);
     if (r < 0)
         return r;
     marked = list->marked || list->nentries > 1;

@@ -417,3 +417,21 @@ int prefix_dir_find(struct prefix_dir *dir, const char *stem, int64_t since,
     }
     return way == WAY_SINGLE ? fetch(dir, stem, 0, out) : 0;
 }
+
+int prefix_dir_peek(struct prefix_dir *dir, struct prefix_list **out)
+{
+    bool known;
+    bool first;
+
+    pthread_mutex_lock(&dir->tree->lock);
+    known = dir->list != NULL;
+    first = !known && !dir->listing;
+    if (known)
+        *out = prefix_list_get(dir->list);
+    else if (first)
+        dir->listing = true;
+    pthread_mutex_unlock(&dir->tree->lock);
+    if (known)
+        return 0;
+    return first ? fetch_shared(dir, 1, out) : fetch(dir, "", 1, out);
+}

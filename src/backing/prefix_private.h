@@ -135,6 +135,11 @@ int prefix_dir_list(struct prefix_dir *dir, int64_t since,
 int prefix_dir_find(struct prefix_dir *dir, const char *stem, int64_t since,
                     struct prefix_list **out);
 
+/* Get a list of some entries of a directory, if it has any: one page, unless
+   there is a list already, of whatever age.  It tells also whether an object
+   marks the directory.  Errors as prefix_dir_list(). */
+int prefix_dir_peek(struct prefix_dir *dir, struct prefix_list **out);
+
 /* This process has changed what is in a directory, so older lists are wrong. */
 void prefix_dir_changed(struct prefix_dir *dir);
 

@@ -176,6 +176,7 @@ def a_name_in_a_large_directory_costs_few_requests():
     with S3('top') as server:
         server.page = 10
         with Mount(server.url + 'runs', 'mnt') as mount:
+            check(lists(server) == 1, '%d lists to mount' % lists(server))
             forget(server)
             check(read(mount / 'two') == DATA['two'], 'content')
             check(lists(server) <= 2, '%d lists' % lists(server))
