@@ -99,31 +99,61 @@ int lock_holder_open(pid_t pid, off_t off)
     return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
+/* A process, as its status file in /proc tells. */
+struct process {
+    char name[32];
+    unsigned real; /* its users */
+    unsigned effective;
+};
+
+static bool look_at(pid_t pid, struct process *out)
+{
+    bool found = false;
+    char line[256];
+    char path[64];
+    FILE *file;
+
+    *out = (struct process){ .name = "" };
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    file = fopen(path, "re");
+    while (file && !found && fgets(line, sizeof(line), file)) {
+        sscanf(line, "Name: %31s", out->name);
+        found = sscanf(line, "Uid: %u %u", &out->real, &out->effective) == 2;
+    }
+    if (file)
+        fclose(file);
+    return found;
+}
+
 /* Do the real and the effective user of a process belong to root or `uid`?  The
    owner of its files in /proc does not tell, because that may be root for
    processes of other users. */
 static bool has_user(pid_t pid, uid_t uid)
 {
-    bool found = false;
-    unsigned real;
-    unsigned effective;
-    char line[256];
-    char path[64];
-    FILE *file;
+    struct process process;
 
-    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-    file = fopen(path, "re");
-    while (file && !found && fgets(line, sizeof(line), file))
-        found = sscanf(line, "Uid: %u %u", &real, &effective) == 2;
-    if (file)
-        fclose(file);
-    return found && (real == 0 || real == uid) &&
-           (effective == 0 || effective == uid);
+    return look_at(pid, &process) &&
+           (process.real == 0 || process.real == uid) &&
+           (process.effective == 0 || process.effective == uid);
+}
+
+/* Is the process a framefs of the user that hides its descriptors, because it
+   has secrets?  Then it is taken to be the holder. */
+static bool is_secretive(pid_t pid, uid_t uid)
+{
+    struct process process;
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/fdinfo", (int)pid);
+    return access(path, R_OK | X_OK) < 0 && errno == EACCES &&
+           look_at(pid, &process) && strcmp(process.name, "framefs") == 0 &&
+           process.real == uid && process.effective == uid;
 }
 
 bool lock_holder_is_of(pid_t pid, off_t off, uid_t uid)
 {
-    return has_user(pid, uid) && find_descriptor(pid, pid, off) >= 0;
+    return is_secretive(pid, uid) ||
+           (has_user(pid, uid) && find_descriptor(pid, pid, off) >= 0);
 }
 
 bool lock_holder_is_trusted(pid_t pid, off_t off)

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/hash.h"
@@ -26,6 +28,8 @@ enum {
     /* The most locks to look at in one directory, because any user who may read
        it can make more. */
     NLOCKS_MAX = 1024,
+
+    LINGER_SECONDS = 2,
 };
 
 off_t mount_lock_pack(const struct mount_lock_id *id)
@@ -51,6 +55,16 @@ bool mount_lock_unpack(off_t off, struct mount_lock_id *out)
         .dev = makedev(0, (unsigned)(bits & ((1U << DEV_BITS) - 1))),
     };
     return out->pid > 0;
+}
+
+off_t mount_lock_lost(off_t session)
+{
+    struct mount_lock_id id = { .pid = 0 };
+
+    mount_lock_unpack(session, &id);
+    id.finishing = true;
+    id.entry = (uint16_t)~id.entry;
+    return mount_lock_pack(&id);
 }
 
 /* Hash a file's name to a number other than 0. */
@@ -139,15 +153,19 @@ int mount_lock_open(const char *source, struct mount_lock *out)
     return r;
 }
 
-static void lock_byte(int fd, const struct mount_lock_id *id)
+static void change_lock(int fd, short type, off_t off)
 {
-    struct flock byte = { .l_type = F_RDLCK,
-                          .l_whence = SEEK_SET,
-                          .l_start = mount_lock_pack(id),
-                          .l_len = 1 };
+    struct flock byte = {
+        .l_type = type, .l_whence = SEEK_SET, .l_start = off, .l_len = 1
+    };
 
     if (fd >= 0 && fcntl(fd, F_OFD_SETLK, &byte) < 0)
         log_debug("cannot lock a directory: %s", strerror(errno));
+}
+
+static void lock_byte(int fd, const struct mount_lock_id *id)
+{
+    change_lock(fd, F_RDLCK, mount_lock_pack(id));
 }
 
 /* Lock all directories with the present fields of `id`. */
@@ -202,16 +220,43 @@ void mount_lock_finish(struct mount_lock *lock)
     lock_all(lock);
 }
 
+/* The offset of the lock that a session holds from its begin. */
+static off_t session_of(const struct mount_lock *lock)
+{
+    struct mount_lock_id id = lock->id;
+
+    id.kind = MOUNT_LOCK_SESSION;
+    id.finishing = false;
+    id.entry = lock->tag;
+    return mount_lock_pack(&id);
+}
+
 void mount_lock_fail(struct mount_lock *lock)
 {
-    if (lock->id.pid != 0 && lock->session_fd >= 0 &&
-        ftruncate(lock->session_fd, 1) < 0)
+    if (lock->id.pid == 0 || lock->session_fd < 0)
+        return;
+    lock->failed = true;
+    if (ftruncate(lock->session_fd, 1) < 0)
         log_debug("cannot tell of the failure: %s", strerror(errno));
+    change_lock(lock->session_fd, F_RDLCK, mount_lock_lost(session_of(lock)));
+}
+
+/* Give processes that wait for the session's end, and may not look into its
+   file, the time to see the other lock. */
+static void linger(const struct mount_lock *lock)
+{
+    const struct timespec pause = { .tv_sec = LINGER_SECONDS };
+
+    if (!lock->failed || prctl(PR_GET_DUMPABLE) == 1)
+        return;
+    change_lock(lock->session_fd, F_UNLCK, session_of(lock));
+    nanosleep(&pause, NULL);
 }
 
 void mount_lock_close(struct mount_lock *lock)
 {
     close_directories(lock);
+    linger(lock);
     if (lock->id.pid != 0 && lock->session_fd >= 0)
         close(lock->session_fd);
     *lock = (struct mount_lock){ .session_fd = -1 };

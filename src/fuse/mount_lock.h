@@ -54,13 +54,18 @@ off_t mount_lock_pack(const struct mount_lock_id *id);
    byte. */
 bool mount_lock_unpack(off_t off, struct mount_lock_id *out);
 
+/* The byte of the same file that the daemon of a session locks, too, if
+   something could not be saved. */
+off_t mount_lock_lost(off_t session);
+
 /*
  * SOURCE's directory and those above it, open.
  *
  * `session_fd` is a file in memory that every mount locks, including a
  * read-only one.  So the daemon appears in /proc/locks even if SOURCE's file
  * system supports no locks.  The file stays empty unless something could not be
- * saved.
+ * saved.  A daemon whose descriptors no other process may open, because it has
+ * secrets, shows that by another lock, which it holds for a moment.
  */
 struct mount_lock {
     int *fds; /* the first is SOURCE's; -1 if it cannot be opened */
@@ -68,6 +73,7 @@ struct mount_lock {
     int session_fd;
     uint16_t entry;
     uint16_t tag;
+    bool failed;             /* something could not be saved */
     struct mount_lock_id id; /* set by mount_lock_take() */
 };
 

@@ -158,12 +158,19 @@ static pid_t pid_of(const struct daemon *daemon)
     return id.pid;
 }
 
-/* Has the daemon saved everything? */
-static int check_saved(const char *path, const struct daemon *daemon)
+static bool has_lost_data(const struct daemon *daemon)
 {
     struct stat st;
 
-    if (daemon->fd < 0 || fstat(daemon->fd, &st) < 0 || st.st_size == 0)
+    if (daemon->fd < 0)
+        return daemon->lock != 0 && is_locked(mount_lock_lost(daemon->lock));
+    return fstat(daemon->fd, &st) == 0 && st.st_size > 0;
+}
+
+/* Has the daemon saved everything? */
+static int check_saved(const char *path, const struct daemon *daemon)
+{
+    if (!has_lost_data(daemon))
         return 0;
     log_error("%s: unmounted, but not everything could be saved; the log of "
               "framefs says which files",

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# test: mount helper; timeout 30; args framefs mount_helpers
+# test: mount helper; timeout 30; alone; args framefs mount_helpers
 """mount(8), umount(8) and fstab find framefs through its helpers.
 
 The test runs in a mount namespace of its own, in which the helpers lie where
-mount(8) looks for them, and fstab is the test's own file.
+mount(8) looks for them, and fstab is the test's own file.  It runs alone,
+because its namespace has copies of the mounts of other tests, which therefore
+do not end.
 
 usage: mount_helper.py FRAMEFS HELPER UMOUNT_HELPER [TEST...]
 """
