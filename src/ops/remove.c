@@ -72,8 +72,7 @@ static void remove_node(struct fs *fs, struct node *node, struct node *parent,
 static int remove_in_form(struct fs *fs, struct node *node,
                           const struct backing_entry *entry, unsigned nreformed)
 {
-    bool locked =
-        node && fs_reforms(fs) && !entry_traits[entry->kind].folder;
+    bool locked = node && fs_reforms(fs) && !entry_traits[entry->kind].folder;
     int r;
 
     if (locked)

@@ -44,15 +44,15 @@ static int move(int from, const char *name, int to, const char *new)
     return renameat2(from, name, to, new, RENAME_NOREPLACE) < 0 ? -errno : 0;
 }
 
-static int write_record(const struct swap *swap, const struct stat *new)
+static int write_record(const struct swap *swap, const struct stat *draft)
 {
     const struct stat *old = &swap->old_st;
     char text[RECORD_MAX];
 
-    snprintf(text, sizeof(text), RECORD_FORMAT "/%s/%s", (uint64_t) new->st_ino,
-             (uint64_t)old->st_ino, (uint64_t)old->st_size,
-             (uint64_t)old->st_ctim.tv_sec, (uint64_t)old->st_ctim.tv_nsec,
-             swap->new, swap->old);
+    snprintf(text, sizeof(text), RECORD_FORMAT "/%s/%s",
+             (uint64_t)draft->st_ino, (uint64_t)old->st_ino,
+             (uint64_t)old->st_size, (uint64_t)old->st_ctim.tv_sec,
+             (uint64_t)old->st_ctim.tv_nsec, swap->new, swap->old);
     return symlinkat(text, swap->private_dir, RECORD) < 0 ? -errno : 0;
 }
 
@@ -101,11 +101,11 @@ static void remove_old(const struct swap *swap)
 
 int swap_run(const struct swap *swap)
 {
-    struct stat new;
-    int r = stat_at(swap->private_dir, SWAP_DRAFT, &new);
+    struct stat draft;
+    int r = stat_at(swap->private_dir, SWAP_DRAFT, &draft);
 
     if (r == 0)
-        r = write_record(swap, &new);
+        r = write_record(swap, &draft);
     if (r == 0)
         r = move(swap->private_dir, SWAP_DRAFT, swap->dir, swap->new);
     if (r < 0)
@@ -115,7 +115,7 @@ int swap_run(const struct swap *swap)
     if (r == 0)
         r = take_old(swap);
     if (r < 0)
-        move_seen(swap->dir, swap->new, swap->private_dir, SWAP_DRAFT, &new);
+        move_seen(swap->dir, swap->new, swap->private_dir, SWAP_DRAFT, &draft);
     unlinkat(swap->private_dir, RECORD, 0);
     if (r == 0 && !swap->keep)
         remove_old(swap);
@@ -125,17 +125,17 @@ int swap_run(const struct swap *swap)
 /* Parse the text of a record. */
 static bool parse(const char *text, struct record *out)
 {
-    const char *new = strchr(text, '/');
-    const char *old = new ? strchr(new + 1, '/') : NULL;
+    const char *made = strchr(text, '/');
+    const char *old = made ? strchr(made + 1, '/') : NULL;
 
-    if (!old || strchr(old + 1, '/') || old - new - 1 > NAME_MAX ||
+    if (!old || strchr(old + 1, '/') || old - made - 1 > NAME_MAX ||
         strlen(old + 1) > NAME_MAX ||
         sscanf(text, "%" SCNx64 ".%" SCNx64 ".%" SCNx64 ".%" SCNx64 ".%" SCNx64,
                &out->new_ino, &out->old_ino, &out->size, &out->seconds,
                &out->nanoseconds) != 5)
         return false;
-    memcpy(out->new, new + 1, (size_t)(old - new - 1));
-    out->new[old - new - 1] = '\0';
+    memcpy(out->new, made + 1, (size_t)(old - made - 1));
+    out->new[old - made - 1] = '\0';
     strcpy(out->old, old + 1);
     return true;
 }
@@ -154,11 +154,11 @@ static bool read_record(int private_dir, struct record *out)
 /* Is the new entry in its place, and the old one as it was? */
 static bool is_begun(int dir, const struct record *record, struct stat *old)
 {
-    struct stat new;
+    struct stat made;
 
-    return stat_at(dir, record->new, &new) == 0 &&
-           new.st_ino == record->new_ino &&stat_at(dir, record->old, old) ==
-               0 &&
+    return stat_at(dir, record->new, &made) == 0 &&
+           made.st_ino == record->new_ino &&
+           stat_at(dir, record->old, old) == 0 &&
            old->st_ino == record->old_ino &&
            (uint64_t)old->st_size == record->size &&
            (uint64_t)old->st_ctim.tv_sec == record->seconds &&
