@@ -216,6 +216,7 @@ def grant(path, user):
 def who_has_a_frame_open_gets_none_that_others_may_read(layout):
     """The open file never shows bytes of the frame that took its name, not even
     if that has the same owner, group and mode."""
+    need_users()
     open_to_all()
     for name, data, user in (('a', DATA, NOBODY), ('b', DATA[::-1], OWNER)):
         write('in', data)
