@@ -186,7 +186,8 @@ void backing_reform_place(const struct backing_reform *reform,
 
 /* How the old entry gives way. */
 struct backing_giving_way {
-    /* Called when both entries are there. */
+    /* Called when both entries are there, and again if the new one has gone
+       after that. */
     void (*both)(void *context);
 
     /* Called when the old entry has no name any more: may it go?  Returns 0 or

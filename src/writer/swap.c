@@ -114,8 +114,10 @@ int swap_run(const struct swap *swap)
     swap->both(swap->context);
     if (r == 0)
         r = take_old(swap);
-    if (r < 0)
+    if (r < 0) {
         move_seen(swap->dir, swap->new, swap->private_dir, SWAP_DRAFT, &draft);
+        swap->both(swap->context);
+    }
     unlinkat(swap->private_dir, RECORD, 0);
     if (r == 0 && !swap->keep)
         remove_old(swap);

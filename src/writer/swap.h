@@ -34,7 +34,8 @@ struct swap {
     struct stat old_st; /* what lstat() has said of the old one */
     bool keep;          /* leave the old one in the private directory */
 
-    /* Called when both are there. */
+    /* Called when both are there, and again if the new one has gone after
+       that. */
     void (*both)(void *context);
 
     /* Called when the old one has no name any more: may it go?  Returns 0 or a
