@@ -21,6 +21,10 @@ import sys
 import threading
 import urllib.parse
 
+# A process that begins a program closes its files, and a mount may need an
+# answer to that.  After vfork() no thread of this process could give one.
+subprocess._USE_VFORK = False
+
 # One request that came: `range` is None, or the text after "bytes=".
 Request = collections.namedtuple('Request', 'method path query range headers')
 
