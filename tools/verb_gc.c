@@ -129,13 +129,16 @@ static int list_old(struct job *job)
 static void mark_used(struct job *job, uint64_t id)
 {
     const struct old wanted = { .id = id };
-    struct old *end = job->old + job->n;
-    struct old *found =
-        bsearch(&wanted, job->old, job->n, sizeof(job->old[0]), compare);
+    struct old *found = NULL;
 
-    while (found && found > job->old && found[-1].id == id)
+    if (job->n > 0)
+        found =
+            bsearch(&wanted, job->old, job->n, sizeof(job->old[0]), compare);
+    if (!found)
+        return;
+    while (found > job->old && found[-1].id == id)
         found--;
-    for (; found && found < end && found->id == id; found++)
+    for (; found < job->old + job->n && found->id == id; found++)
         found->used = true;
 }
 
