@@ -345,7 +345,8 @@ def nothing_is_lost_when_files_are_used_meanwhile(layout):
         check(not failures, str(failures[:5]) + mount.log())
         wanted = {name: data for known in results.values()
                   for name, data in known.items()}
-        check(set(os.listdir(mount.path)) == set(wanted), 'names')
+        # Files that were closed last may still be changing their form.
+        wait_for(lambda: set(os.listdir(mount.path)) == set(wanted), 'names')
     with Mount('src', 'mnt') as mount:
         for name, data in wanted.items():
             check(read(mount / name) == data, name)
