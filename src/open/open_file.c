@@ -9,6 +9,7 @@
 #include "base/retry.h"
 #include "open/deferred_close.h"
 #include "open/open_file_lost.h"
+#include "store/store_version.h"
 #include "tree/report.h"
 
 enum {
@@ -213,6 +214,20 @@ static bool is_space_short(struct fs *fs, const struct open_version *version)
            st.f_bavail * st.f_frsize < dirty + SPACE_MARGIN;
 }
 
+/* Record what the kernel knows of a file that is passed through, before another
+   program can change it. */
+static void note_flushed(struct fs *fs, struct open_version *version)
+{
+    struct stat st;
+
+    if (backing_anchor_stat(&version->anchor, &st) < 0)
+        return;
+    pthread_mutex_lock(&fs->nodes.lock);
+    version->flushed =
+        store_version_hash(store_version_of(&st), VERSION_SAME_CONTENT);
+    pthread_mutex_unlock(&fs->nodes.lock);
+}
+
 int open_file_flush(struct fs *fs, struct open_file *open)
 {
     struct open_version *version = open_file_version(open);
@@ -226,6 +241,8 @@ int open_file_flush(struct fs *fs, struct open_file *open)
             (!fs->close_later || is_space_short(fs, version)))
             r = commit_state(fs, open, version);
     }
+    if (!version->file && version->writable)
+        note_flushed(fs, version);
     open_version_put(version);
     return r;
 }

@@ -229,6 +229,11 @@ bool open_file_note_content(struct fs *fs, struct node *node,
     if (version && version->file)
         mark = file_mark(version->file);
     pthread_mutex_lock(&fs->nodes.lock);
+    if (version && version->flushed != 0 &&
+        version->flushed != content_hash(&st)) {
+        pthread_mutex_unlock(&fs->nodes.lock);
+        return false;
+    }
     node->content = content_hash(&st);
     node->mtime = st.st_mtim;
     if (mark > 0) {

@@ -29,6 +29,10 @@ struct open_version {
                           through */
     struct backing_anchor anchor; /* of a file that is passed through, or of a
                                      frame in a writable mount */
+    uint64_t flushed; /* hash of the version, with VERSION_SAME_CONTENT, of a
+                         file that is passed through, when a program last closed
+                         it; 0: never.  Guarded by the lock of the node table,
+                         not constant */
 };
 
 /*

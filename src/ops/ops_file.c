@@ -87,6 +87,9 @@ void ops_create(fuse_req_t req, fuse_ino_t parent, const char *name,
     if (r < 0) {
         if (handle)
             handle_close(fs, handle);
+        /* The kernel did not find the file, and looks it up again. */
+        if (r == -EEXIST && !(fi->flags & O_EXCL))
+            r = -ESTALE;
         request_fail_change(req, r);
         return;
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/retry.h"
 #include "open/open_file.h"
 #include "ops/remove.h"
 #include "store/store_version.h"
@@ -281,6 +282,8 @@ static int try_rename(struct fs *fs, const struct rename *args)
 
 int rename_entry(struct fs *fs, const struct rename *args)
 {
+    struct retry retry = RETRY_REPLACED;
+    bool again;
     unsigned nreformed;
     int r;
 
@@ -294,6 +297,10 @@ int rename_entry(struct fs *fs, const struct rename *args)
     do {
         nreformed = fs->nreformed;
         r = try_rename(fs, args);
-    } while ((r == -ENOENT || r == -ESTALE) && nreformed != fs->nreformed);
+        again = (r == -ENOENT || r == -ESTALE) && nreformed != fs->nreformed;
+        /* The entry to be replaced was not there yet, or had another form. */
+        if (r == -EEXIST && !(args->flags & RENAME_NOREPLACE))
+            again = retry_wait(&retry);
+    } while (again);
     return r;
 }

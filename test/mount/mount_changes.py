@@ -468,6 +468,18 @@ def time_of_what_others_have_written_stays():
         check(read(mount / 'a')[-len(DATA):] == DATA, 'content')
 
 
+def what_others_append_to_a_plain_file_just_closed_is_shown():
+    """The mount closes such a file for good a moment after the program did."""
+    os.makedirs('src', exist_ok=True)
+    with Mount('src', 'mnt', '-o', 'plain=txt') as mount:
+        for i in range(40):
+            path = mount / ('%d.txt' % i)
+            write(path, b'')
+            with open('src/%d.txt' % i, 'ab') as file:
+                file.write(b'more')
+            becomes(lambda path=path: read(path), b'more', path)
+
+
 def unchanged_frames_stay_in_the_cache_of_the_kernel():
     make()
     os.utime('src/a.b2frame')
@@ -513,4 +525,5 @@ main(frame_that_is_replaced,
      changed_file_is_renamed_after_a_look,
      frame_that_takes_the_place_of_one_just_written_is_shown,
      time_of_what_others_have_written_stays,
+     what_others_append_to_a_plain_file_just_closed_is_shown,
      unchanged_frames_stay_in_the_cache_of_the_kernel)
