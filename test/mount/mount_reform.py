@@ -15,9 +15,10 @@ import random
 import stat
 import threading
 
-from mounted import (FRAMEFS, Mount, as_user, check, check_content, check_sound,
-                     error_of, frame, harness, is_root, layouts, main, make_acl,
-                     need_root, need_users, opened, read, tmpfs, wait_for, write)
+from mounted import (FRAMEFS, Mount, act_until, as_user, check, check_content,
+                     check_sound, error_of, frame, harness, is_root, layouts,
+                     main, make_acl, need_root, need_users, opened, read, tmpfs,
+                     wait_for, write)
 
 SMALL = b'small\n' * 100
 LARGE = b'compressible\n' * 20000
@@ -471,6 +472,9 @@ def full_disk_leaves_the_frame(layout):
         os.sync()
         # There is no space for a second copy.
         write(mount / 'fill', RANDOM[:2700 << 10])
+        # The copy that does not fit may take all space for a moment.
+        act_until(lambda: error_of(write, mount / 'b', RANDOM[:100]),
+                  lambda: is_plain('b'), 'b to become plain')
         check(read(mount / 'a') == data, 'content')
         os.unlink(mount / 'fill')
         with open(mount / 'a', 'r+b') as file:

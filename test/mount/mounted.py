@@ -135,6 +135,23 @@ def wait_for(condition, what):
             poll.poll(50)
 
 
+def act_until(act, condition, what):
+    """Wait until a condition holds.  Act before, and again every few seconds,
+    because something else may have undone what was done."""
+    acted = None
+
+    def holds():
+        nonlocal acted
+        if acted and condition():
+            return True
+        if not acted or time.monotonic() - acted > 5:
+            act()
+            acted = time.monotonic()
+        return False
+
+    wait_for(holds, what)
+
+
 def heed_signals():
     """Reset signals, because the caller of the tests may ignore them, and a
     daemon would inherit that."""
