@@ -204,6 +204,12 @@ struct names_dir backing_names(struct backing_dir *dir);
    Returns 0, 1 or an error. */
 int backing_is_array(struct store *store, uint64_t base);
 
+/* Is an entry an array that shows as a .npy file?  A frame that cannot be read
+   is not.  Returns 0, 1 or an error. */
+int backing_shows_array(const struct backing_source *source,
+                        const struct backing_place *place,
+                        enum entry_kind kind);
+
 /*
  * Open the store of the frame whose metalayers are the attributes of a folder.
  *

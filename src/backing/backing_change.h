@@ -43,7 +43,8 @@ int backing_check_name(const struct backing_dir *dir, const char *name,
 /*
  * Would an entry still be of its kind under another name?  A frame or store in
  * a file is recognised by its name.  A frame that would cease to be one can be
- * copied instead; for a store, that would change everything that shows.
+ * copied instead, and so can a plain file that would become one and show under
+ * another name; for a store, that would change everything that shows.
  *
  * Returns 0, -EXDEV or -EPERM.
  */

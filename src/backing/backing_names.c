@@ -30,24 +30,32 @@ static int kind_of_name(void *context, const char *name)
     return backing_kind(context, name, DT_UNKNOWN);
 }
 
-/* Is an entry an array?  A frame that cannot be read is not. */
-static int is_array(void *context, const char *name, enum entry_kind kind)
+int backing_shows_array(const struct backing_source *source,
+                        const struct backing_place *place, enum entry_kind kind)
 {
-    const struct backing_dir *dir = context;
     struct fault fault = FAULT_NONE;
-    struct backing_place place;
     struct store *store;
     int r;
 
-    if (dir->source->only)
-        return dir->source->only_is_array;
-    backing_place_in(dir, name, kind, &place);
-    r = backing_store(&place, kind, STORE_NOATIME, &store, &fault);
+    if (!source->npy || !entry_traits[kind].frame)
+        return 0;
+    if (source->only)
+        return source->only_is_array;
+    r = backing_store(place, kind, STORE_NOATIME, &store, &fault);
     if (r < 0)
         return backing_is_shortage(r) ? r : 0;
     r = backing_is_array(store, 0);
     store_close(store);
     return backing_is_shortage(r) ? r : r > 0;
+}
+
+static int is_array(void *context, const char *name, enum entry_kind kind)
+{
+    const struct backing_dir *dir = context;
+    struct backing_place place;
+
+    backing_place_in(dir, name, kind, &place);
+    return backing_shows_array(dir->source, &place, kind);
 }
 
 struct names_dir backing_names(struct backing_dir *dir)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "backing/names.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -81,19 +82,40 @@ bool names_stem(const char *name, char *stem)
            !names_is_private(stem);
 }
 
+void names_note(struct names_dir *dir, const struct names_change *change)
+{
+    assert(dir->nchanges < NAMES_CHANGES_MAX);
+    dir->changes[dir->nchanges++] = *change;
+}
+
+/* Find the change that an entry is about to see; NULL if there is none. */
+static const struct names_change *find_change(const struct names_dir *dir,
+                                              const char *name)
+{
+    for (unsigned i = dir->nchanges; i-- > 0;) {
+        if (strcmp(dir->changes[i].name, name) == 0)
+            return &dir->changes[i];
+    }
+    return NULL;
+}
+
 static int kind_of(const struct names_dir *dir, const char *name)
 {
+    const struct names_change *change = find_change(dir, name);
+
     if (names_is_private(name))
         return ENTRY_NONE;
-    return dir->kind(dir->context, name);
+    return change ? (int)change->kind : dir->kind(dir->context, name);
 }
 
 static int is_array(const struct names_dir *dir, const char *name,
                     enum entry_kind kind)
 {
+    const struct names_change *change = find_change(dir, name);
+
     if (!dir->is_array || !entry_traits[kind].frame)
         return 0;
-    return dir->is_array(dir->context, name, kind);
+    return change ? change->array : dir->is_array(dir->context, name, kind);
 }
 
 /*
@@ -114,8 +136,6 @@ static int find_frame(const struct names_dir *dir, const char *stem,
             continue;
         memcpy(name, stem, len);
         copy(name + len, suffixes[i]);
-        if (dir->leaving && strcmp(name, dir->leaving) == 0)
-            continue;
         kind = kind_of(dir, name);
         if (kind < 0)
             return kind;
@@ -258,33 +278,74 @@ int names_find_chunks(const struct names_dir *dir, const char *shown,
     return entry_traits[(enum entry_kind)r].frame ? ENTRY_CHUNKS : ENTRY_NONE;
 }
 
+int names_will_show(const struct names_dir *dir,
+                    const struct names_change *coming, const char *shown)
+{
+    struct names_dir then = *dir;
+    char name[NAME_MAX + 1];
+    int r;
+
+    names_note(&then, coming);
+    r = names_shown(&then, coming->name, coming->kind, name);
+    return r < 0 ? r : strcmp(name, shown) == 0;
+}
+
+int names_refuse(const struct names_dir *dir, const char *shown)
+{
+    char name[NAME_MAX + 1];
+    int r = names_find(dir, shown, name);
+
+    if (r < 0)
+        return r;
+    return r == ENTRY_NONE ? -EXDEV : -EEXIST;
+}
+
 /* Returns 1 and the stored name; 0 if that name is taken, or would not let the
    frame show; or an error as names_new(). */
 static int try_suffix(const struct names_dir *dir, const char *shown,
-                      size_t rank, char *name)
+                      const struct names_frame *frame, size_t rank, char *name)
 {
+    const struct names_change coming = { name, frame->kind, frame->array };
     size_t len = strlen(shown);
     int r;
 
+    if (frame->array)
+        len -= strlen(NAMES_NPY);
     if (len + strlen(suffixes[rank]) > NAME_MAX)
         return -ENAMETOOLONG;
-    r = find_frame(dir, shown, rank, 0, name);
-    if (r != ENTRY_NONE)
-        return r < 0 ? r : 0;
     memcpy(name, shown, len);
     copy(name + len, suffixes[rank]);
     /* An index file would turn the directory into a frame. */
     if (frame_object_is_index(name))
         return 0;
-    r = kind_of(dir, name);
-    return r < 0 ? r : r == ENTRY_NONE;
+    /* An entry that is about to go still has its name. */
+    r = dir->kind(dir->context, name);
+    if (r != ENTRY_NONE)
+        return r < 0 ? r : 0;
+    return names_will_show(dir, &coming, shown);
 }
 
-int names_new(const struct names_dir *dir, const char *shown, const char *like,
-              char *name)
+/* Try the suffixes, the frame's own one first; returns as try_suffix(). */
+static int try_suffixes(const struct names_dir *dir, const char *shown,
+                        const struct names_frame *frame, char *name)
 {
-    size_t own = like ? suffix_of(like) : NSUFFIXES;
+    size_t own = frame->like ? suffix_of(frame->like) : NSUFFIXES;
     int r = 0;
+
+    if (frame->array &&
+        (!ends_in(shown, NAMES_NPY) || strlen(shown) == strlen(NAMES_NPY)))
+        return 0;
+    if (own < NSUFFIXES)
+        r = try_suffix(dir, shown, frame, own, name);
+    for (size_t i = 0; r == 0 && i < NSUFFIXES_FILE; i++)
+        r = try_suffix(dir, shown, frame, i, name);
+    return r;
+}
+
+int names_new(const struct names_dir *dir, const char *shown,
+              const struct names_frame *frame, char *name)
+{
+    int r;
 
     if (names_is_private(shown))
         return -EPERM;
@@ -294,11 +355,8 @@ int names_new(const struct names_dir *dir, const char *shown, const char *like,
         copy(name, shown);
         return 0;
     }
-    if (own < NSUFFIXES)
-        r = try_suffix(dir, shown, own, name);
-    for (size_t i = 0; r == 0 && i < NSUFFIXES_FILE; i++)
-        r = try_suffix(dir, shown, i, name);
+    r = try_suffixes(dir, shown, frame, name);
     if (r == 0)
-        return -EEXIST;
+        return names_refuse(dir, shown);
     return r < 0 ? r : 0;
 }

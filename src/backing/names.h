@@ -20,6 +20,18 @@
  * another frame would get the same name, the other frame gets it.
  */
 
+/* A change of a directory that is yet to come. */
+struct names_change {
+    const char *name;
+    enum entry_kind kind; /* of the entry that gets the name; ENTRY_NONE: the
+                             entry that has it goes */
+    int array;            /* 1: that entry is an array; else 0 */
+};
+
+enum {
+    NAMES_CHANGES_MAX = 5
+};
+
 /* The rule for the names of one directory. */
 struct names_dir {
     bool keep; /* show names unchanged */
@@ -32,10 +44,20 @@ struct names_dir {
     int (*is_array)(void *context, const char *name, enum entry_kind kind);
     void *context;
 
-    /* A frame that is about to get another name, so that it keeps no other
-       frame from showing under a name without suffix; or NULL. */
-    const char *leaving;
+    /* Changes that the caller is about to make: names show as they will after
+       these.  A later one counts more. */
+    struct names_change changes[NAMES_CHANGES_MAX];
+    unsigned nchanges;
 };
+
+/* Note a change that the caller is about to make.  `change->name` must outlive
+   the rule. */
+void names_note(struct names_dir *dir, const struct names_change *change);
+
+/* Will an entry that is yet to come show under a name?  Returns 0, 1, or an
+   error as names_shown(). */
+int names_will_show(const struct names_dir *dir,
+                    const struct names_change *coming, const char *shown);
 
 /* The suffix of arrays that show as .npy files. */
 #define NAMES_NPY ".npy"
@@ -118,18 +140,34 @@ int names_chunks(const struct names_dir *dir, const char *frame, char *shown);
 int names_find_chunks(const struct names_dir *dir, const char *shown,
                       char *name);
 
+/* A frame that is to get a name. */
+struct names_frame {
+    const char *like; /* the name that it had, whose suffix it keeps if that is
+                         free; or NULL */
+    enum entry_kind kind;
+    int array; /* 1: it is an array that shows as a .npy file; else 0 */
+};
+
 /*
  * Choose a name for a frame that is to show under a name which no entry has
- * yet, or only a file that the frame replaces.
+ * yet, or only an entry that the frame replaces.
  *
- *  like  the name that it had, whose suffix it keeps if that is free; or NULL
  *  name  room for NAME_MAX + 1 bytes
  *
- * Returns 0; -ENAMETOOLONG; -EEXIST if no name is free, or if another frame
- * would show under `shown` instead; -EPERM if framefs reserves such names for
- * temporary entries; or an error of dir->kind() or dir->is_array().
+ * Returns 0; -ENAMETOOLONG; -EPERM if framefs reserves such names for temporary
+ * entries; -EEXIST or -EXDEV as names_refuse() if there is no such name; or an
+ * error of dir->kind() or dir->is_array().
  */
-int names_new(const struct names_dir *dir, const char *shown, const char *like,
-              char *name);
+int names_new(const struct names_dir *dir, const char *shown,
+              const struct names_frame *frame, char *name);
+
+/*
+ * Tell why an entry cannot get a name to show under.
+ *
+ * Returns -EEXIST if another entry shows there, perhaps only since a moment
+ * ago; -EXDEV if none does, so that no entry of this kind can show there; or an
+ * error as names_find().
+ */
+int names_refuse(const struct names_dir *dir, const char *shown);
 
 #endif

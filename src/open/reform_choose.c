@@ -59,9 +59,10 @@ bool reform_is_array(const struct reform *reform)
 /* The rule for the names of the directory without the old entry. */
 static struct names_dir names_without_old(struct reform *reform)
 {
+    const struct names_change leaves = { .name = reform->old.name };
     struct names_dir names = backing_names(&reform->old.dir);
 
-    names.leaving = reform->old.name;
+    names_note(&names, &leaves);
     return names;
 }
 
@@ -73,12 +74,13 @@ static enum entry_kind frame_kind(const struct fs *fs)
 int reform_choose_frame(struct reform *reform)
 {
     struct names_dir names = names_without_old(reform);
-    int r = names_new(&names, reform->shown, NULL, reform->new.name);
+    const struct names_frame frame = { .kind = frame_kind(reform->fs) };
+    int r = names_new(&names, reform->shown, &frame, reform->new.name);
 
     if (r == 0)
-        r = backing_check_name(&reform->old.dir, reform->new.name,
-                               frame_kind(reform->fs), reform->st.st_mode);
-    reform->new.kind = frame_kind(reform->fs);
+        r = backing_check_name(&reform->old.dir, reform->new.name, frame.kind,
+                               reform->st.st_mode);
+    reform->new.kind = frame.kind;
     reform->params = reform->fs->params;
     return r < 0 ? r : 1;
 }
@@ -168,21 +170,19 @@ static int parse_array(struct reform *reform)
     return r;
 }
 
-/* Choose the name of an array.  Returns 0 if another file would show in its
-   place. */
+/* Choose the name of an array.  Returns 1; 0 if it would not show in the place
+   of the file; or an error. */
 static int name_array(struct reform *reform)
 {
     struct names_dir names = names_without_old(reform);
+    const struct names_change comes = { reform->new.name,
+                                        frame_kind(reform->fs), 1 };
     size_t len = strlen(reform->shown) - strlen(NAMES_NPY);
-    char rival[NAME_MAX + 1];
-    int r = names_find(&names, reform->shown, rival);
 
     memcpy(reform->new.name, reform->shown, len);
     strcpy(reform->new.name + len, ".b2nd");
-    reform->new.kind = frame_kind(reform->fs);
-    if (r == ENTRY_PLAIN && strcmp(rival, reform->old.name) == 0)
-        r = ENTRY_NONE;
-    return r < 0 ? r : r == ENTRY_NONE;
+    reform->new.kind = comes.kind;
+    return names_will_show(&names, &comes, reform->shown);
 }
 
 /* Is the file the .npy file of an array?  Returns as reform_choose(). */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "bundle/bundle.h"
 #include "frame/frame_object.h"
 #include "open/lookup.h"
 #include "store/store_local.h"
@@ -67,18 +68,37 @@ static enum entry_kind kind_of(const struct fs *fs, const struct create *create)
 
 /* Choose the name that the entry is stored under. */
 static int choose_name(struct backing_entry *entry, const char *shown,
-                       const char *like, mode_t mode)
+                       const struct names_frame *frame, mode_t mode)
 {
     struct names_dir names = backing_names(&entry->dir);
     int r = 0;
 
     if (entry_traits[entry->kind].frame)
-        r = names_new(&names, shown, like, entry->name);
+        r = names_new(&names, shown, frame, entry->name);
     else
         memcpy(entry->name, shown, strlen(shown) + 1);
     return r == 0
                ? backing_check_name(&entry->dir, entry->name, entry->kind, mode)
                : r;
+}
+
+/* Choose kind and name of a new entry.  A frame for which no name is free
+   becomes a plain file, unless that would be taken for a frame or a store once
+   it holds one. */
+static int choose_entry(const struct fs *fs, const struct create *create,
+                        struct backing_entry *entry)
+{
+    struct names_frame frame = { .kind = kind_of(fs, create) };
+    int r;
+
+    entry->kind = frame.kind;
+    r = choose_name(entry, create->shown, &frame, create->mode);
+    if (r != -EXDEV)
+        return r;
+    if (names_has_suffix(create->shown) || bundle_has_suffix(create->shown))
+        return -EPERM;
+    entry->kind = ENTRY_PLAIN;
+    return choose_name(entry, create->shown, NULL, create->mode);
 }
 
 static int make_frame(struct making *making)
@@ -198,8 +218,7 @@ int create_entry(struct fs *fs, const struct create *create,
 
     if (r < 0)
         return r;
-    making.entry.kind = kind_of(fs, create);
-    r = choose_name(&making.entry, create->shown, NULL, create->mode);
+    r = choose_entry(fs, create, &making.entry);
     if (r == 0)
         r = backing_create(&making.entry, &what, &making.draft);
     if (r == 0) {
@@ -223,8 +242,13 @@ static int link_at(struct fs *fs, struct node *node,
 
     if (r < 0)
         return r;
-    entry->kind = node->id.kind;
-    r = choose_name(entry, shown, place->name, object.st.st_mode);
+    r = backing_shows_array(&fs->source, place, node->id.kind);
+    if (r >= 0) {
+        const struct names_frame frame = { place->name, node->id.kind, r };
+
+        entry->kind = frame.kind;
+        r = choose_name(entry, shown, &frame, object.st.st_mode);
+    }
     if (r == 0)
         r = backing_link(&object, entry);
     backing_unpin(&object);

@@ -17,6 +17,7 @@ struct side {
     struct backing_entry entry;
     struct node *node; /* a reference; NULL if the entry has no node */
     struct stat st;
+    int array; /* 1: it is an array that shows as a .npy file; else 0 */
 };
 
 struct move {
@@ -46,10 +47,13 @@ static int side_init(struct fs *fs, struct node *parent, const char *shown,
     backing_place_in(&side->entry.dir, side->entry.name, side->entry.kind,
                      &place);
     r = backing_stat(&place, side->entry.kind, &side->st);
+    if (r == 0)
+        r = backing_shows_array(&fs->source, &place, side->entry.kind);
     if (r < 0) {
         backing_dir_close(&side->entry.dir);
         return r;
     }
+    side->array = r;
     id = node_id_of(&side->st, side->entry.kind);
     side->node = node_find(&fs->nodes, parent, side->entry.name, &id);
     return 0;
@@ -78,22 +82,75 @@ static bool is_same_file(const struct move *move)
            store_version_same_object(&move->from.st, &move->to.st);
 }
 
-/* Choose the name under which to store an entry that will show in another
-   place. */
-static int choose_target(const struct side *side, struct side *place,
-                         const char *shown, char *target)
+/* Note in the rule for the names of a directory that the entry of a side gives
+   up its name, if that lies there. */
+static void note_leaving(struct names_dir *names, const struct node *dir,
+                         const struct side *side)
+{
+    const struct names_change leaves = { .name = side->entry.name };
+
+    if (is_there(side) && side->parent == dir)
+        names_note(names, &leaves);
+}
+
+/* The rule for the names at the place of a side once both entries have left
+   theirs. */
+static struct names_dir names_at(struct move *move, struct side *place)
 {
     struct names_dir names = backing_names(&place->entry.dir);
-    int r = 0;
 
-    if (side->parent == place->parent)
-        names.leaving = side->entry.name;
-    if (is_frame(side) && is_frame(place))
-        strcpy(target, place->entry.name);
-    else if (is_frame(side))
-        r = names_new(&names, shown, side->entry.name, target);
-    else
-        strcpy(target, shown);
+    note_leaving(&names, place->parent, &move->from);
+    note_leaving(&names, place->parent, &move->to);
+    return names;
+}
+
+/* The entry of a side under another name. */
+static struct names_change coming(const struct side *side, const char *name)
+{
+    return (struct names_change){ name, side->entry.kind, side->array };
+}
+
+/* Choose a name for a frame: that of the frame whose place it takes, if it will
+   show there. */
+static int name_frame(const struct names_dir *names, const struct side *side,
+                      const struct side *place, const char *shown, char *target)
+{
+    const struct backing_entry *entry = &side->entry;
+    const struct names_frame frame = { entry->name, entry->kind, side->array };
+    struct names_change comes = coming(side, place->entry.name);
+    int r = is_frame(place) ? names_will_show(names, &comes, shown) : 0;
+
+    if (r <= 0)
+        return r < 0 ? r : names_new(names, shown, &frame, target);
+    strcpy(target, place->entry.name);
+    return 0;
+}
+
+/* Choose a name for an entry that shows as it is stored: the one that it is to
+   show under, unless a frame is stored there that shows elsewhere. */
+static int name_other(const struct names_dir *names, const struct side *place,
+                      const char *shown, char *target)
+{
+    int r = names->kind(names->context, shown);
+
+    strcpy(target, shown);
+    if (r < 0)
+        return r;
+    if (!entry_traits[(enum entry_kind)r].frame ||
+        (is_there(place) && strcmp(place->entry.name, shown) == 0))
+        return 0;
+    return names_refuse(names, shown);
+}
+
+/* Choose the name under which to store an entry that will show in another
+   place. */
+static int choose_target(const struct names_dir *names, const struct side *side,
+                         const struct side *place, const char *shown,
+                         char *target)
+{
+    int r = is_frame(side) ? name_frame(names, side, place, shown, target)
+                           : name_other(names, place, shown, target);
+
     if (r == 0)
         r = backing_check_name(&place->entry.dir, target, side->entry.kind,
                                side->st.st_mode);
@@ -180,9 +237,10 @@ static int replace_or_move(struct move *move)
     const struct side *from = &move->from;
     const struct side *to = &move->to;
     struct file_move file = { .files = describe(move) };
+    struct names_dir names = names_at(move, &move->to);
     struct open_file *open;
-    int r = choose_target(&move->from, &move->to, move->args->new_shown,
-                          move->target);
+    int r =
+        choose_target(&names, from, to, move->args->new_shown, move->target);
 
     if (r == 0)
         r = is_there(to) ? open_file_sync_node(move->fs, from->node)
@@ -219,9 +277,23 @@ static int choose_names(struct move *move)
 {
     struct side *from = &move->from;
     struct side *to = &move->to;
-    int r = choose_target(from, to, move->args->new_shown, move->target);
+    struct names_dir names = names_at(move, to);
+    struct names_dir names_back = names_at(move, from);
+    struct names_change comes = coming(from, move->target);
+    struct names_change comes_back = coming(to, move->back);
+    int r =
+        choose_target(&names, from, to, move->args->new_shown, move->target);
 
-    return r < 0 ? r : choose_target(to, from, move->args->shown, move->back);
+    if (r < 0)
+        return r;
+    if (from->parent == to->parent)
+        names_note(&names_back, &comes);
+    r = choose_target(&names_back, to, from, move->args->shown, move->back);
+    if (r < 0 || from->parent != to->parent || !is_frame(from))
+        return r;
+    names_note(&names, &comes_back);
+    r = names_will_show(&names, &comes, move->args->new_shown);
+    return r < 0 ? r : r > 0 ? 0 : -EXDEV;
 }
 
 static int exchange(struct move *move)
@@ -297,7 +369,8 @@ int rename_entry(struct fs *fs, const struct rename *args)
     do {
         nreformed = fs->nreformed;
         r = try_rename(fs, args);
-        again = (r == -ENOENT || r == -ESTALE) && nreformed != fs->nreformed;
+        again = (r == -ENOENT || r == -ESTALE || r == -EXDEV) &&
+                nreformed != fs->nreformed;
         /* The entry to be replaced was not there yet, or had another form. */
         if (r == -EEXIST && !(args->flags & RENAME_NOREPLACE))
             again = retry_wait(&retry);
