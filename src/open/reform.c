@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backing/backing_dress.h"
 #include "base/identity.h"
 #include "frame/frame_object.h"
 #include "open/deferred_close.h"
@@ -113,7 +112,7 @@ static void close_content(struct reform *reform)
         store_close(reform->store);
 }
 
-static int begin(struct fs *fs, struct node *node, struct reform *out)
+int reform_begin(struct fs *fs, struct node *node, struct reform *out)
 {
     int r;
 
@@ -143,7 +142,7 @@ static int begin(struct fs *fs, struct node *node, struct reform *out)
     return r;
 }
 
-static void end(struct reform *reform)
+void reform_end(struct reform *reform)
 {
     close_content(reform);
     backing_dir_close(&reform->old.dir);
@@ -152,9 +151,8 @@ static void end(struct reform *reform)
     free(reform->header);
 }
 
-/* Make the new frame. */
-static int create_frame(const struct reform *reform,
-                        const struct backing_reform *draft, struct file **out)
+int reform_create(const struct reform *reform,
+                  const struct backing_reform *draft, struct file **out)
 {
     unsigned flags =
         file_store_flags(reform->fs->files) | STORE_WRITE | STORE_MODE(0600);
@@ -185,7 +183,7 @@ static int fill(struct reform *reform, const struct backing_reform *draft)
     if (reform->new.kind == ENTRY_PLAIN)
         r = backing_open(&place, O_RDWR, &to.plain);
     else
-        r = create_frame(reform, draft, &to.file);
+        r = reform_create(reform, draft, &to.file);
     if (r == 0)
         r = reform_copy(reform, &to);
     backing_anchor_close(&to.plain);
@@ -219,54 +217,6 @@ static int lock_old(struct reform *reform)
     return r == -EAGAIN ? -EBUSY : r;
 }
 
-/* Mark a plain file that takes the place of a frame, or remove the mark from
-   what takes the place of such a file. */
-static void mark(const struct reform *reform,
-                 const struct backing_object *object)
-{
-    if (reform->new.kind == ENTRY_PLAIN)
-        backing_setxattr(object, REFORM_MARK, "1", 1, 0);
-    else
-        backing_removexattr(object, REFORM_MARK);
-}
-
-/* Give the new entry the attributes of the old one, and get its identity. */
-static int dress(const struct reform *reform,
-                 const struct backing_reform *draft, struct node_id *out)
-{
-    struct backing_object like;
-    struct backing_object object;
-    struct backing_place place;
-    struct stat st;
-    int r = fs_pin(reform->fs, reform->node, &reform->place, &like);
-
-    if (r < 0)
-        return r;
-    backing_reform_place(draft, &place);
-    r = entry_traits[reform->old.kind].one_name || like.st.st_nlink == 1
-            ? backing_pin(&place, reform->new.kind, &object)
-            : -EMLINK;
-    if (r == 0) {
-        r = backing_dress(&object, &like);
-        mark(reform, &object);
-        backing_unpin(&object);
-    }
-    backing_unpin(&like);
-    if (r == 0)
-        r = backing_stat(&place, reform->new.kind, &st);
-    if (r == 0)
-        *out = node_id_of(&st, reform->new.kind);
-    return r;
-}
-
-/* Threads that have found the old entry look the name up again. */
-static void both_are_there(void *context)
-{
-    const struct reform *reform = context;
-
-    atomic_fetch_add(&reform->fs->nreformed, 1);
-}
-
 /* Does no process wait for the old file, which it would then change? */
 static int check_leased(void *context)
 {
@@ -275,86 +225,6 @@ static int check_leased(void *context)
     return reform->store || backing_anchor_is_leased(&reform->from.plain)
                ? 0
                : -EBUSY;
-}
-
-static int check_nothing(void *context __attribute__((unused)))
-{
-    return 0;
-}
-
-/* Make an anchor of the old file if it is open. */
-static void anchor_old(const struct reform *reform, struct backing_anchor *out)
-{
-    struct node_table *nodes = &reform->fs->nodes;
-
-    *out = BACKING_ANCHOR_NONE;
-    pthread_mutex_lock(&nodes->lock);
-    if (reform->node->open)
-        open_file_anchor(reform->node->open, out);
-    pthread_mutex_unlock(&nodes->lock);
-}
-
-/*
- * Swap the entries of a node that stays the same: the kernel goes on with it.
- * The node changes before the files do, so that a thread that looks the new
- * file up finds it.
- */
-static int swap_kept(struct reform *reform, const struct backing_reform *draft,
-                     const struct backing_giving_way *how,
-                     const struct node_id *id)
-{
-    const struct node_entry from = { reform->parent, reform->old.name };
-    const struct node_entry to = { reform->parent, reform->new.name };
-    const struct node_id old = node_id_of(&reform->st, reform->old.kind);
-    struct node_table *nodes = &reform->fs->nodes;
-    int r = node_recast(nodes, reform->node, &from, &to, id);
-
-    if (r == 0)
-        r = backing_reform_swap(draft, how);
-    if (r < 0)
-        node_recast(nodes, reform->node, &to, &from, &old);
-    return r;
-}
-
-/* Swap the entries, and let the node of the old one count as removed. */
-static int swap_removed(struct reform *reform,
-                        const struct backing_reform *draft,
-                        const struct backing_giving_way *how)
-{
-    struct fs *fs = reform->fs;
-    int r;
-
-    open_file_set_unlinked(fs, reform->node, true);
-    r = backing_reform_swap(draft, how);
-    if (r < 0)
-        open_file_set_unlinked(fs, reform->node, false);
-    else
-        node_removed(&fs->nodes, reform->node, reform->parent, reform->old.name,
-                     true);
-    return r;
-}
-
-/* Swap the entries.  Returns 1 if the node stays the same, 0, or an error. */
-static int swap(struct reform *reform, const struct backing_reform *draft,
-                int (*check)(void *context))
-{
-    struct backing_anchor anchor;
-    struct backing_giving_way how = { both_are_there, check, reform, NULL };
-    struct node_id id;
-    bool kept;
-    int r = dress(reform, draft, &id);
-
-    if (r < 0)
-        return r;
-    node_made(&reform->fs->nodes, reform->parent, reform->new.name, &id);
-    anchor_old(reform, &anchor);
-    kept = !anchor.ops && reform->new.kind == reform->old.kind;
-    if (anchor.ops)
-        how.anchor = &anchor;
-    r = kept ? swap_kept(reform, draft, &how, &id)
-             : swap_removed(reform, draft, &how);
-    backing_anchor_close(&anchor);
-    return r < 0 ? r : kept;
 }
 
 /* Put the new entry in the place of the old one if nobody uses that. */
@@ -366,7 +236,7 @@ static int take_place(struct reform *reform, const struct backing_reform *draft)
     node_begin_rename(nodes, reform->node, NULL);
     r = reform_is_disturbed(reform) ? -EBUSY : lock_old(reform);
     if (r == 0)
-        r = swap(reform, draft, check_leased);
+        r = reform_swap(reform, draft, check_leased);
     node_end_rename(nodes, reform->node, NULL);
     return r;
 }
@@ -394,12 +264,12 @@ static int run(struct reform *reform)
 static int run_once(struct fs *fs, struct node *node)
 {
     struct reform reform;
-    int r = begin(fs, node, &reform);
+    int r = reform_begin(fs, node, &reform);
 
     if (r < 0)
         return r;
     r = run(&reform);
-    end(&reform);
+    reform_end(&reform);
     return r;
 }
 
@@ -427,71 +297,19 @@ void reform_run(struct fs *fs, struct node *node)
     identity_serve_again(served);
 }
 
-static int make_empty(const struct reform *reform,
-                      const struct backing_reform *draft)
+void reform_hold(struct fs *fs, struct node *node)
 {
-    struct fault fault = FAULT_NONE;
-    struct file *file;
-    int r = create_frame(reform, draft, &file);
-
-    if (r < 0)
-        return r;
-    r = file_sync(file, &fault);
-    file_close(file);
-    return r;
+    /* Wait until a thread that has swapped the file is done. */
+    node_lock_path(&fs->nodes, node);
+    pthread_mutex_lock(&fs->nodes.lock);
+    node->nheld++;
+    pthread_mutex_unlock(&fs->nodes.lock);
+    node_unlock_path(&fs->nodes, node);
 }
 
-/* Put an empty frame in the place of an array.  Returns as swap(). */
-static int empty(struct reform *reform)
+void reform_release(struct fs *fs, struct node *node)
 {
-    struct node_table *nodes = &reform->fs->nodes;
-    struct backing_reform draft = { .old = &reform->old, .new = &reform->new };
-    int r = backing_reform_begin(&draft);
-
-    if (r < 0)
-        return r;
-    r = make_empty(reform, &draft);
-    if (r == 0) {
-        node_begin_rename(nodes, reform->node, NULL);
-        r = reform_is_moved(reform) ? -ESTALE
-                                    : swap(reform, &draft, check_nothing);
-        node_end_rename(nodes, reform->node, NULL);
-    }
-    backing_reform_end(&draft);
-    return r;
-}
-
-static int empty_array(struct reform *reform)
-{
-    int r = reform_choose_frame(reform);
-
-    /* The node can stay if the layout does. */
-    reform->new.kind = reform->old.kind;
-    if (r > 0)
-        r = empty(reform);
-    if (r < 0)
-        return r;
-    return r > 0 ? 0 : -ESTALE;
-}
-
-int reform_empty(struct fs *fs, struct node *node)
-{
-    struct reform reform;
-    bool served;
-    int r;
-
-    if (!fs->source.npy || !fs_reforms(fs) || !node_traits(node)->frame ||
-        node_traits(node)->virtual)
-        return 0;
-    r = begin(fs, node, &reform);
-    if (r < 0)
-        return r == -EMLINK || r == -EPERM ? 0 : r;
-    served = identity_serve_nobody();
-    if (reform_is_array(&reform))
-        r = empty_array(&reform);
-    identity_serve_again(served);
-    end(&reform);
-    if (r == -ESTALE)
-        deferred_close_now(fs, node);
-    return r;
+    pthread_mutex_lock(&fs->nodes.lock);
+    node->nheld--;
+    pthread_mutex_unlock(&fs->nodes.lock);
 }

@@ -36,7 +36,7 @@ void reform_run(struct fs *fs, struct node *node);
 /*
  * Before a program opens an array to truncate it, or truncates it: put an empty
  * frame in its place if it shows as a .npy file, because an array keeps its
- * size.
+ * size.  The caller has called reform_hold().
  *
  * Returns 0 if the caller may go on, because this was done, or because the file
  * is no such array or has several names; -ESTALE if programs have the array
@@ -44,6 +44,15 @@ void reform_run(struct fs *fs, struct node *node);
  * again; or another negative errno.
  */
 int reform_empty(struct fs *fs, struct node *node);
+
+/*
+ * Keep a file from getting another form until it is open: a program that is
+ * about to truncate it has to find it in the form that reform_empty() has left.
+ * reform_hold() waits until a change that has begun is over.  The caller has a
+ * reference to the node, and has no path locked.
+ */
+void reform_hold(struct fs *fs, struct node *node);
+void reform_release(struct fs *fs, struct node *node);
 
 /* The attribute that marks a plain file which is stored for its content.  It
    does not show. */

@@ -37,7 +37,8 @@ bool reform_is_disturbed(const struct reform *reform)
     bool disturbed;
 
     pthread_mutex_lock(&nodes->lock);
-    disturbed = reform->node->open || is_moved_locked(reform);
+    disturbed = reform->node->open || reform->node->nheld > 0 ||
+                is_moved_locked(reform);
     pthread_mutex_unlock(&nodes->lock);
     return disturbed;
 }

@@ -32,6 +32,25 @@ struct reform {
     size_t header_len;
 };
 
+/* Begin with the file of a node.  Returns 0; -EMLINK if it has several names;
+   -EPERM if it never gets another form; or another error. */
+int reform_begin(struct fs *fs, struct node *node, struct reform *out);
+void reform_end(struct reform *reform);
+
+/* Make the new frame, as the draft. */
+int reform_create(const struct reform *reform,
+                  const struct backing_reform *draft, struct file **out);
+
+/*
+ * Swap the entries.  The caller has the exclusive path of the node.
+ *
+ *  check  see struct backing_giving_way
+ *
+ * Returns 1 if the node stays the same; 0 if it counts as removed; or an error.
+ */
+int reform_swap(struct reform *reform, const struct backing_reform *draft,
+                int (*check)(void *context));
+
 /*
  * Choose the form that suits a file.  Returns 1 and kind and name of the new
  * entry; 0 if the file has this form already, or gets none; or a negative
@@ -63,7 +82,8 @@ int64_t reform_size(const struct reform_content *content);
  */
 int reform_copy(struct reform *reform, const struct reform_content *to);
 
-/* Has a program removed or renamed the file; or done so, or opened it? */
+/* Has a program removed or renamed the file; or done so, or opened it, or is
+   about to? */
 bool reform_is_moved(const struct reform *reform);
 bool reform_is_disturbed(const struct reform *reform);
 

@@ -188,6 +188,25 @@ static bool are_times_of_draft(const struct node *node, int to_set)
            !(to_set & ~(FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_CTIME));
 }
 
+/* Set attributes of a file that no handle is given for, or those that do not
+   concern the handle. */
+static int set_stored(struct fs *fs, struct node *node, const struct stat *attr,
+                      int to_set)
+{
+    bool emptied = (to_set & FUSE_SET_ATTR_SIZE) && attr->st_size == 0;
+    int r = 0;
+
+    if (emptied) {
+        reform_hold(fs, node);
+        r = reform_empty(fs, node);
+    }
+    if (r == 0)
+        r = setattr_apply(fs, node, attr, to_set);
+    if (emptied)
+        reform_release(fs, node);
+    return r;
+}
+
 static void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
                         int to_set, struct fuse_file_info *fi)
 {
@@ -212,10 +231,8 @@ static void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
         r = ops_set_size(fs, handle_of(fi), attr->st_size);
         to_set &= ~FUSE_SET_ATTR_SIZE;
     }
-    if (r == 0 && (to_set & FUSE_SET_ATTR_SIZE) && attr->st_size == 0)
-        r = reform_empty(fs, node);
     if (r == 0 && to_set)
-        r = setattr_apply(fs, node, attr, to_set);
+        r = set_stored(fs, node, attr, to_set);
     /* No close() follows truncate() that would commit it. */
     if (r == 0 && !fi && (to_set & FUSE_SET_ATTR_SIZE))
         open_file_commit_node(fs, node);

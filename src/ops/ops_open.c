@@ -105,6 +105,23 @@ static int open_chunk(struct fs *fs, struct node *node,
     return 0;
 }
 
+/* Open the state of a node's file.  If the file is to be truncated, it stays in
+   the form in which that is possible. */
+static int open_state(struct fs *fs, struct node *node,
+                      const struct fuse_file_info *fi, struct open_file **out)
+{
+    int r;
+
+    if (!(fi->flags & O_TRUNC))
+        return open_file_get(fs, node, wants_to_write(fi), out);
+    reform_hold(fs, node);
+    r = reform_empty(fs, node);
+    if (r == 0)
+        r = open_file_get(fs, node, true, out);
+    reform_release(fs, node);
+    return r;
+}
+
 /* Open a node and make a handle for it. */
 static int open_handle(fuse_req_t req, struct node *node,
                        struct fuse_file_info *fi)
@@ -117,9 +134,7 @@ static int open_handle(fuse_req_t req, struct node *node,
 
     if (!handle)
         return -ENOMEM;
-    r = fi->flags & O_TRUNC ? reform_empty(fs, node) : 0;
-    if (r == 0)
-        r = open_file_get(fs, node, wants_to_write(fi), &handle->open);
+    r = open_state(fs, node, fi, &handle->open);
     if (r == 0 && wants_to_write(fi))
         handle_count_writer(fs, handle);
     /* The kernel drops all its pages of a file that it truncates. */

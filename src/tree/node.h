@@ -100,6 +100,8 @@ struct node {
                            kernel was told; else 0 */
     bool kernel_stale; /* the kernel's data or size of the file is stale, and a
                            notification cannot mend that */
+    unsigned nheld; /* threads that keep the file from getting another form, see
+                       reform.h */
     bool unformed; /* a program has changed the file, and its form has not been
                       looked after since, see reform.h */
     bool unread;   /* the frame may not be read, so the size that shows is

@@ -6,7 +6,8 @@
 usage: mount_npy.py FRAMEFS [TEST...]
 
 The files are put together here as NumPy writes them.  With NumPy, that is used,
-too.
+too.  FRAMEFS_NPY_ROUNDS (3) is how often arrays are overwritten while they
+change their form.
 """
 
 import errno
@@ -16,6 +17,7 @@ import os
 import random
 import struct
 import subprocess
+import threading
 
 from mounted import (FRAMEFS, Mount, b2frame, check, check_sound, error_of, harness,
                      layouts, main, opened, read, sh, wait_for, write)
@@ -25,6 +27,7 @@ try:
 except ImportError:
     numpy = None
 SCRIPT = os.path.abspath(__file__)
+ROUNDS = int(os.environ.get('FRAMEFS_NPY_ROUNDS', '3'))
 NUMPY = '/usr/bin/python3'  # may have it if this interpreter has not
 
 
@@ -119,6 +122,35 @@ def array_is_overwritten_by_another_one(layout):
         os.truncate(path, 0)
         check(os.stat(path).st_size == 0, 'size')
         check(os.listdir(mount.path) == ['x.npy'], 'names')
+
+
+@layouts
+def array_is_overwritten_while_it_changes_its_form(layout):
+    """Programs save other arrays just as the older ones are being made."""
+    data = array('<f8', 8, 20, 30)
+    failures = []
+
+    def overwrite(paths):
+        # When the first one is an array, the others are about to be.
+        wait_for(lambda: os.path.exists(paths[0].replace('mnt', 'src')[:-3] +
+                                        'b2nd'), 'an array')
+        for path in paths * 2:
+            error = error_of(write, path, data)
+            if error or read(path) != data:
+                failures.append('%s: %s' % (path, os.strerror(error)))
+
+    with mounted(layout) as mount:
+        for turn in range(ROUNDS):
+            paths = [mount / '%d.npy' % (turn * 100 + i) for i in range(60)]
+            for path in paths:
+                write(path, data)
+            threads = [threading.Thread(target=overwrite, args=(paths[i::4],))
+                       for i in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            check(not failures, str(failures[:5]) + mount.log())
 
 
 def file_that_is_no_array_stays_a_file():
@@ -314,6 +346,7 @@ def numpy_itself():
 
 main(saved_file_becomes_an_array,
      array_is_overwritten_by_another_one,
+     array_is_overwritten_while_it_changes_its_form,
      file_that_is_no_array_stays_a_file,
      shapes_without_items_and_dimensions,
      mapped_array_can_be_changed,
