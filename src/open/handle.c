@@ -26,6 +26,31 @@ void handle_count_writer(struct fs *fs, struct handle *handle)
     fs->nwriters++;
 }
 
+bool handle_admit(struct fs *fs, struct handle *handle, bool truncates)
+{
+    struct open_file *open = handle->open;
+    bool in_sync;
+
+    handle->known.writes = handle->writes;
+    open_file_begin_admission(open);
+    do {
+        handle->known.nmodified = open_file_count_modified(open);
+        in_sync = !open_file_is_outdated(open) &&
+                  (truncates || open_file_is_kernel_in_sync(fs, open));
+        handle->admitted =
+            in_sync && open_file_add_handle(fs, open, &handle->known);
+    } while (in_sync && !handle->admitted);
+    open_file_end_admission(open);
+    return handle->admitted;
+}
+
+bool handle_admit_new(struct fs *fs, struct handle *handle)
+{
+    handle->known.writes = handle->writes;
+    handle->admitted = open_file_add_handle(fs, handle->open, &handle->known);
+    return handle->admitted;
+}
+
 static void uncount_writer(struct fs *fs, struct handle *handle)
 {
     if (!handle->writes)
@@ -41,6 +66,8 @@ void handle_close(struct fs *fs, struct handle *handle)
         kernel_readahead_note(fs->kernel_ahead, handle->open->node,
                               &handle->reader);
     uncount_writer(fs, handle);
+    if (handle->admitted)
+        open_file_remove_handle(handle->open, &handle->known);
     chunk_draft_free(handle->draft);
     open_file_put(fs, handle->open);
     free(handle);
@@ -87,7 +114,8 @@ void handle_flush_all(struct fs *fs)
 int handle_check_newest(struct fs *fs, const struct handle *handle)
 {
     if (fs->shared ||
-        handle->nmodified == open_file_count_modified(handle->open))
+        (handle->known.nmodified == open_file_count_modified(handle->open) &&
+         !open_file_is_outdated(handle->open)))
         return 0;
     return -ESTALE;
 }

@@ -12,9 +12,8 @@ struct handle {
     atomic_bool writes; /* it was opened for writing, and counts as a writer */
     bool passthrough;  /* the kernel reads the file itself; see passthrough.h */
     uint32_t typesize; /* of the frame when it was opened; 0: it may change */
-    unsigned nmodified; /* that of `open` when this handle was opened */
-    atomic_bool stale;  /* other programs have changed the frame since, and a
-                           write was refused because of that */
+    struct known_state known; /* see handle_admit() */
+    bool admitted;            /* the kernel has it, or is about to get it */
     struct file_reader reader;
     struct chunk_draft *draft; /* of a chunk file that was opened for writing;
                                   else NULL */
@@ -35,6 +34,18 @@ struct handle *handle_new(struct fs *fs);
 
 /* Count a handle, whose `open` is set, among the writers of the file. */
 void handle_count_writer(struct fs *fs, struct handle *handle);
+
+/*
+ * May the kernel have a handle, whose `open` is set?  It may if its cache of
+ * the file agrees with the newest state, which this finds out.
+ *
+ *  truncates  the kernel drops all of its cache of the file
+ */
+bool handle_admit(struct fs *fs, struct handle *handle, bool truncates);
+
+/* Likewise for a handle of a file that was just created.  Returns false if
+   other programs have changed that already. */
+bool handle_admit_new(struct fs *fs, struct handle *handle);
 
 /* Make the kernel hand over its dirty pages of every file that is open for
    writing.  The caller must not be a thread that answers requests: see

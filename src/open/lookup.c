@@ -115,17 +115,23 @@ static int get_node(struct fs *fs, const struct found_entry *entry,
 
 /* Record the size that the kernel is about to be told, for
    open_file_is_kernel_in_sync().  The kernel takes over the size from the first
-   reply alone, and replies may overtake each other, so after replies with
-   different sizes the file needs a new node. */
+   reply alone, and replies may overtake each other.  After replies with
+   different sizes, the kernel has at most the largest, and can be told a larger
+   one when a program opens a frame.  Other files need a new node. */
 static void note_size(struct fs *fs, struct node *node, const struct stat *st)
 {
     uint64_t size = 1 + (uint64_t)st->st_size;
 
     pthread_mutex_lock(&fs->nodes.lock);
-    if (node->nlookup == 1 && !node->open)
+    if (node->nlookup == 1 && !node->open) {
         node->new_size = size;
-    else if (node->new_size != 0 && node->new_size != size)
-        node->kernel_stale = true;
+        node->new_size_unsure = false;
+    } else if (node->new_size != 0 && node->new_size != size) {
+        node->new_size_unsure = true;
+        node->kernel_stale |= !node_traits(node)->decoded;
+        if (node->new_size < size)
+            node->new_size = size;
+    }
     pthread_mutex_unlock(&fs->nodes.lock);
 }
 
@@ -160,6 +166,35 @@ static int lookup_seen(struct fs *fs, const struct found_entry *entry,
     return r;
 }
 
+/* A file is open whose cache in the kernel is wrong.  Unless a program has it
+   open, let it get a new node, after writing out what is dirty. */
+static void leave_unused(struct fs *fs, struct open_file *open)
+{
+    struct open_version *version = open_file_version(open);
+    int r = 0;
+
+    /* A file that is just being opened has no state yet. */
+    if (version && !open_file_has_handles(open))
+        r = open_file_sync(fs, open);
+    open_version_put(version);
+    if (r == 0 || r == -ESTALE)
+        open_file_outdate_unused(fs, open);
+}
+
+/* Let a file get a new node if its cache in the kernel is wrong. */
+static void leave_stale(struct fs *fs, struct node *node)
+{
+    struct open_file *open;
+
+    /* Only a closing thread may have it open. */
+    deferred_close_now(fs, node);
+    /* Other requests may need it for a moment. */
+    open = open_file_find(fs, node);
+    if (open)
+        leave_unused(fs, open);
+    open_file_put(fs, open);
+}
+
 int lookup_entry(struct fs *fs, const struct found_entry *entry,
                  struct node **out, struct stat *st)
 {
@@ -170,9 +205,7 @@ int lookup_entry(struct fs *fs, const struct found_entry *entry,
     r = lookup_seen(fs, entry, &place, out, st);
     if (r < 0 || !is_kernel_stale(fs, *out))
         return r;
-    /* If only a closing thread has the file open, close it now, so that the
-       file gets a new node. */
-    deferred_close_now(fs, *out);
+    leave_stale(fs, *out);
     node_forget(&fs->nodes, *out, 1);
     return lookup_seen(fs, entry, &place, out, st);
 }

@@ -78,12 +78,11 @@ static struct open_file *find_or_make(struct fs *fs, struct node *node)
         return NULL;
     pthread_mutex_lock(&fs->nodes.lock);
     open = find_locked(fs, node);
-    if (open) {
-        open->new_size = 0;
-    } else {
+    if (!open) {
         open = node->open = created;
         open->nrefs = 1;
         open->new_size = node->new_size;
+        open->new_size_unsure = node->new_size_unsure;
         node->new_size = 0;
         node->nrefs++;
         created = NULL;
@@ -108,6 +107,8 @@ int open_file_get(struct fs *fs, struct node *node, bool writable,
 
     if (writable && node_traits(node)->virtual)
         return -EROFS;
+    if (node_is_superseded(&fs->nodes, node))
+        return -ESTALE;
     open = find_or_make(fs, node);
     if (!open)
         return -ENOMEM;
@@ -142,7 +143,7 @@ int open_file_from_created(struct fs *fs, struct node *node,
     version->cached = true; /* a new frame is empty, so the kernel's empty cache
                                matches it */
     backing_anchor(place, node->id.kind, &version->anchor);
-    open_file_start(open, version);
+    open_file_start(fs, open, version);
     *out = open;
     return 0;
 }

@@ -25,8 +25,9 @@ struct open_file {
     /* Guarded by the lock of the node table. */
     unsigned nrefs;
     struct closing closing; /* see deferred_close.h */
-    uint64_t new_size;      /* `new_size` of the node until a second thread
-                               opens the file */
+    uint64_t new_size;      /* `new_size` of the node until a program has the
+                               file open */
+    bool new_size_unsure;   /* likewise */
 
     pthread_mutex_t lock;
     pthread_cond_t idle;
@@ -39,6 +40,12 @@ struct open_file {
     unsigned nmodified;         /* how often other programs have changed the
                                    frame while programs here had it open for
                                    writing */
+    bool admitting;             /* see open_file_begin_admission() */
+    unsigned nhandles;          /* handles that the kernel has, */
+    unsigned nwriting;          /* and those of them that may write */
+    bool outdated;              /* see open_file_outdate() */
+    unsigned nrefused;          /* how often pages were refused because other
+                                   programs have changed the frame */
     struct lost_ranges lost;    /* see open_file_lost.h */
     int refused;                /* result of the last commit by free_space.c */
     struct timespec refused_at; /* when that was, by CLOCK_MONOTONIC */
@@ -161,16 +168,22 @@ bool open_file_defer_mtime(struct fs *fs, struct open_file *open,
  */
 bool open_file_is_kernel_in_sync(struct fs *fs, struct open_file *open);
 
+/* Has the kernel looked a file up, but never opened it? */
+bool open_file_is_only_looked_up(struct fs *fs, const struct open_file *open,
+                                 const struct open_version *version);
+
 /*
  * The kernel sets the size of a file that no program has open.  Will its cache
  * match the file afterwards?  It gets that size if the request succeeds, so
  * it will if it matches this version now, or has nothing but a size.
  */
-bool open_file_follows_resize(struct fs *fs, const struct open_file *open,
+bool open_file_follows_resize(struct fs *fs, struct open_file *open,
                               const struct open_version *version);
 
-/* The request has succeeded, and the function above was true before it. */
-void open_file_note_resize(struct fs *fs, struct open_version *version);
+/* The request has succeeded.  `follows` is the result of the function above
+   before it. */
+void open_file_note_resize(struct fs *fs, struct open_file *open,
+                           struct open_version *version, bool follows);
 
 /*
  * Record which state of a file the kernel caches from now on.  Returns true if
@@ -225,6 +238,74 @@ void open_file_mark_kernel_stale(struct fs *fs, struct node *node);
  * it, and it tries this only once.
  */
 bool open_file_was_kernel_stale(struct fs *fs);
+
+/* Which handles the kernel has: open_file_handles.c. */
+
+/*
+ * Only one thread at a time finds out whether the kernel may have a handle,
+ * because that may take telling the kernel a size while it has no pages.  Wait
+ * for this thread's turn, and end it.
+ */
+void open_file_begin_admission(struct open_file *open);
+void open_file_end_admission(struct open_file *open);
+
+/* Who has a handle, and what it knows; constant once it is added. */
+struct known_state {
+    bool writes;        /* it may write */
+    unsigned nmodified; /* that of the open file, from before the state was
+                           compared with the kernel's cache */
+    unsigned nrefused;  /* that of the open file when it was added */
+};
+
+/* Count a handle that the kernel is about to get.  Returns false if the file
+   has another state by now, or is outdated. */
+bool open_file_add_handle(struct fs *fs, struct open_file *open,
+                          struct known_state *known);
+void open_file_remove_handle(struct open_file *open,
+                             const struct known_state *known);
+
+/* Does a program have the file open? */
+bool open_file_has_handles(struct open_file *open);
+
+/*
+ * Leave an open file, and its node, to the programs that have it open: other
+ * programs have changed the frame, and the kernel may have pages of the node
+ * that were written in ignorance of that.  It would send them through any
+ * handle of the node, so the node gets no more handles.  All handles that may
+ * write are refused from now on; the others go on reading the newest state.
+ * The next lookup makes another node, with nothing in the kernel's cache.
+ *
+ * Without the kernel's writeback cache, and for the root, which can have no
+ * other node, this does nothing.
+ */
+void open_file_outdate(struct fs *fs, struct open_file *open);
+
+/*
+ * Count a change of a frame by other programs while it was open for writing.
+ * If programs here may have written to it, it is outdated from now on; then
+ * this returns true, and the caller calls open_file_outdate() without the lock.
+ *
+ * open_file_may_outdate_locked() says whether such a change would do that.
+ */
+bool open_file_note_modified_locked(struct fs *fs, struct open_file *open);
+bool open_file_may_outdate_locked(const struct fs *fs,
+                                  const struct open_file *open);
+
+/* Has open_file_outdate() been called? */
+bool open_file_is_outdated(struct open_file *open);
+
+/* Do the same if the kernel has no handle of the file.  The caller has written
+   out what was dirty. */
+void open_file_outdate_unused(struct fs *fs, struct open_file *open);
+
+/* Record that pages were refused with -ESTALE.  Every program that may have
+   written to them gets this error when it syncs or closes the file.  Returns
+   whether these pages are the first. */
+bool open_file_note_refused(struct open_file *open);
+
+/* Have pages been refused since this handle was added? */
+bool open_file_was_refused(struct open_file *open,
+                           const struct known_state *known);
 
 /* The state that is open, and what is recorded about it: open_file_state.c. */
 
@@ -290,7 +371,8 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
 int open_file_reopen(struct fs *fs, struct open_file *open, bool writable);
 
 /* Make a state that is already open the newest one. */
-void open_file_start(struct open_file *open, struct open_version *version);
+void open_file_start(struct fs *fs, struct open_file *open,
+                     struct open_version *version);
 
 /*
  * When the daemon changes metadata of a frame's file but not its content, that

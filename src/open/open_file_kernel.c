@@ -42,7 +42,7 @@ static uint64_t content_hash(const struct stat *st)
  *
  *  mark  file_mark() of the version; 0 for a file that is passed through
  */
-static bool is_cached(struct fs *fs, const struct open_file *open,
+static bool is_cached(struct fs *fs, struct open_file *open,
                       const struct open_version *version, uint64_t mark)
 {
     const struct node *node = open->node;
@@ -51,8 +51,7 @@ static bool is_cached(struct fs *fs, const struct open_file *open,
 
     pthread_mutex_lock(&fs->nodes.lock);
     looked_up_only = open->new_size > 0 && version->file;
-    /* Programs hold it open already, besides a thread that closes it. */
-    cached = open->nrefs > 1 + (unsigned)open->closing.busy;
+    cached = open_file_has_handles(open);
     if (!cached && !node->kernel_stale && !node->unread)
         cached =
             version->cached ||
@@ -74,13 +73,16 @@ static bool is_new_to_kernel(struct fs *fs, const struct open_file *open,
     const struct node *node = open->node;
     uint64_t size = version->file ? 1 + file_size(version->file) : 0;
     uint64_t known;
+    bool unsure;
 
     pthread_mutex_lock(&fs->nodes.lock);
     known = node->kernel_stale || node->unread ? 0 : open->new_size;
+    unsure = open->new_size_unsure;
     pthread_mutex_unlock(&fs->nodes.lock);
     if (known == 0 || size < known)
         return false;
-    return size == known || kernel_tell_size(fs, node, version) == 0;
+    return (size == known && !unsure) ||
+           kernel_tell_size(fs, node, version) == 0;
 }
 
 bool open_file_is_kernel_in_sync(struct fs *fs, struct open_file *open)
@@ -106,9 +108,8 @@ bool open_file_is_kernel_in_sync(struct fs *fs, struct open_file *open)
     return in_sync;
 }
 
-/* Has the kernel looked a file up, but never opened it? */
-static bool is_only_looked_up(struct fs *fs, const struct open_file *open,
-                              const struct open_version *version)
+bool open_file_is_only_looked_up(struct fs *fs, const struct open_file *open,
+                                 const struct open_version *version)
 {
     const struct node *node = open->node;
     bool only;
@@ -120,19 +121,21 @@ static bool is_only_looked_up(struct fs *fs, const struct open_file *open,
     return only;
 }
 
-bool open_file_follows_resize(struct fs *fs, const struct open_file *open,
+bool open_file_follows_resize(struct fs *fs, struct open_file *open,
                               const struct open_version *version)
 {
     uint64_t mark = version->file ? file_mark(version->file) : 0;
 
     return fs->writeback && (is_cached(fs, open, version, mark) ||
-                             is_only_looked_up(fs, open, version));
+                             open_file_is_only_looked_up(fs, open, version));
 }
 
-void open_file_note_resize(struct fs *fs, struct open_version *version)
+void open_file_note_resize(struct fs *fs, struct open_file *open,
+                           struct open_version *version, bool follows)
 {
     pthread_mutex_lock(&fs->nodes.lock);
-    version->cached = true;
+    open->new_size = 0;
+    version->cached |= follows;
     pthread_mutex_unlock(&fs->nodes.lock);
 }
 

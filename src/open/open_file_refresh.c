@@ -58,7 +58,7 @@ static bool begin_refresh(struct open_file *open, const struct stat *st,
 
     pthread_mutex_lock(&open->lock);
     await_turn_locked(open);
-    if (open->current && open->current->writable)
+    if (open->current && open->current->writable && !open->outdated)
         *writable = true;
     stale = is_stale(open, st, *writable);
     open->busy = stale;
@@ -73,21 +73,39 @@ static bool changes_frame(const struct open_version *version)
 
 /* Make `version`, unless it is NULL, the current state, and return the old
    one. */
-static struct open_version *end_refresh(struct open_file *open,
+static struct open_version *end_refresh(struct fs *fs, struct open_file *open,
                                         struct open_version *version)
 {
     struct open_version *old = NULL;
+    bool outdates = false;
 
     pthread_mutex_lock(&open->lock);
     if (version) {
         old = open->current;
         open->current = version;
-        open->nmodified += changes_frame(old);
+        if (changes_frame(old))
+            outdates = open_file_note_modified_locked(fs, open);
     }
+    pthread_mutex_unlock(&open->lock);
+    if (outdates)
+        open_file_outdate(fs, open);
+    pthread_mutex_lock(&open->lock);
     open->busy = false;
     pthread_cond_broadcast(&open->idle);
     pthread_mutex_unlock(&open->lock);
     return old;
+}
+
+/* Is an open file outdated, or will it be once it has another state? */
+static bool is_outdating(struct fs *fs, struct open_file *open)
+{
+    bool outdating;
+
+    pthread_mutex_lock(&open->lock);
+    outdating = open->outdated || (changes_frame(open->current) &&
+                                   open_file_may_outdate_locked(fs, open));
+    pthread_mutex_unlock(&open->lock);
+    return outdating;
 }
 
 /* Is a state open that was opened for the same use? */
@@ -175,7 +193,8 @@ static void announce(struct fs *fs, struct open_file *open,
 {
     if (!fs->writeback)
         return;
-    open_file_mark_kernel_stale(fs, open->node);
+    if (!open_file_is_only_looked_up(fs, open, version))
+        open_file_mark_kernel_stale(fs, open->node);
     kernel_notify(fs, open->node, version);
 }
 
@@ -207,7 +226,7 @@ static int refresh_own(struct fs *fs, struct open_file *open,
         announce(fs, open, open->current);
     }
     if (r == 0 || r == -EBUSY)
-        end_refresh(open, NULL);
+        end_refresh(fs, open, NULL);
     return r;
 }
 
@@ -228,7 +247,7 @@ static void replace(struct fs *fs, struct open_file *open,
         announce(fs, open, version);
         open_file_written(open, true);
     }
-    open_version_put(end_refresh(open, version));
+    open_version_put(end_refresh(fs, open, version));
 }
 
 /* Open the state that the file is in now. */
@@ -236,19 +255,21 @@ static int refresh_anew(struct fs *fs, struct open_file *open,
                         const struct refresh *how, struct fault *fault)
 {
     struct open_version *version = NULL;
+    bool writable;
     int r;
 
     if (open_file_leave_orphan(fs, open)) {
-        end_refresh(open, NULL);
+        end_refresh(fs, open, NULL);
         return -ESTALE;
     }
-    r = open_version_open(fs, how->seen, how->writable, &version, fault);
+    writable = how->writable && !is_outdating(fs, open);
+    r = open_version_open(fs, how->seen, writable, &version, fault);
     if (r < 0 && r != -ESTALE && node_traits(open->node)->decoded)
         report_fault(&fs->nodes, open->node, how->seen->st, r, fault);
     if (r == 0 && !open_version_has_readers_of(version, open->current)) {
         node_detach(&fs->nodes, open->node);
         open_version_put(version);
-        end_refresh(open, NULL);
+        end_refresh(fs, open, NULL);
         return -ESTALE;
     }
     if (r == 0 && version->file && node_is_removed(&fs->nodes, open->node))
@@ -286,7 +307,10 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
     how.replaced = is_replaced(open, place, st);
     if (changes_frame(open->current) && !how.replaced)
         r = refresh_own(fs, open, &how, &fault);
-    return r == -ESTALE ? refresh_anew(fs, open, &how, &fault) : r;
+    if (r == -ESTALE)
+        r = refresh_anew(fs, open, &how, &fault);
+    /* A file that is outdated is only read. */
+    return r == 0 && writable && !has_state(open, true) ? -ESTALE : r;
 }
 
 /* Try once to refresh.  `*other` becomes true if the file that was opened is
@@ -297,7 +321,9 @@ static int try_reopen(struct fs *fs, struct open_file *open, bool writable,
 {
     struct backing_place place;
     struct stat st;
-    int r = fs_place(fs, open->node, &place);
+    int r = writable && open_file_is_outdated(open)
+                ? -ESTALE
+                : fs_place(fs, open->node, &place);
 
     *other = false;
     if (r < 0)
@@ -330,14 +356,15 @@ int open_file_reopen(struct fs *fs, struct open_file *open, bool writable)
     return r;
 }
 
-void open_file_start(struct open_file *open, struct open_version *version)
+void open_file_start(struct fs *fs, struct open_file *open,
+                     struct open_version *version)
 {
     pthread_mutex_lock(&open->lock);
     await_turn_locked(open);
     open->busy = true;
     pthread_mutex_unlock(&open->lock);
     supersede(open, false);
-    open_version_put(end_refresh(open, version));
+    open_version_put(end_refresh(fs, open, version));
 }
 
 bool open_file_is_newest(struct open_file *open,

@@ -11,6 +11,13 @@
 #include "ops/passthrough.h"
 #include "ops/sync.h"
 
+/* May bytes that were written through a handle have been refused?  The kernel
+   tells only one of the programs that close the file. */
+static bool was_refused(const struct handle *handle)
+{
+    return open_file_was_refused(handle->open, &handle->known);
+}
+
 /* A program closes one of its descriptors. */
 void ops_flush(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
                struct fuse_file_info *fi)
@@ -24,7 +31,7 @@ void ops_flush(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
     if (handle->writes)
         r = open_file_check_lost(fs, handle->open,
                                  open_file_flush(fs, handle->open));
-    request_done(req, handle->stale ? -ESTALE : r);
+    request_done(req, was_refused(handle) ? -ESTALE : r);
 }
 
 void ops_fsync(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
@@ -36,7 +43,7 @@ void ops_fsync(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
                 ? chunk_draft_commit(fs, handle->open->node, handle->draft)
                 : sync_open_file(fs, handle->open);
 
-    request_done(req, handle->stale ? -ESTALE : r);
+    request_done(req, was_refused(handle) ? -ESTALE : r);
 }
 
 void ops_release(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
@@ -64,6 +71,22 @@ static int create_chunk(struct fs *fs, const struct create *create,
     return r;
 }
 
+/* Create a file, and open it for writing. */
+static int create_file(struct fs *fs, const struct create *create,
+                       struct handle *handle, struct node **node,
+                       struct stat *st)
+{
+    int r = create_entry(fs, create, &handle->open, node, st);
+
+    if (r < 0)
+        return r;
+    handle_count_writer(fs, handle);
+    if (handle_admit_new(fs, handle))
+        return 0;
+    node_forget(&fs->nodes, *node, 1);
+    return -ESTALE;
+}
+
 void ops_create(fuse_req_t req, fuse_ino_t parent, const char *name,
                 mode_t mode, struct fuse_file_info *fi)
 {
@@ -83,7 +106,7 @@ void ops_create(fuse_req_t req, fuse_ino_t parent, const char *name,
     if (handle && chunk_files_are_in(create.parent))
         r = create_chunk(fs, &create, handle, &node, &st);
     else if (handle)
-        r = create_entry(fs, &create, &handle->open, &node, &st);
+        r = create_file(fs, &create, handle, &node, &st);
     if (r < 0) {
         if (handle)
             handle_close(fs, handle);
@@ -96,8 +119,6 @@ void ops_create(fuse_req_t req, fuse_ino_t parent, const char *name,
     if (handle->draft) {
         fi->direct_io = true;
     } else {
-        handle_count_writer(fs, handle);
-        handle->nmodified = open_file_count_modified(handle->open);
         handle_choose_io(fs, handle, fi);
     }
     fi->fh = (uintptr_t)handle;

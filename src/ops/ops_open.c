@@ -55,7 +55,6 @@ static int fill(struct fs *fs, struct handle *handle, struct fuse_file_info *fi)
     struct open_version *version = open_file_version(handle->open);
     int r = open_version_check_access(version, access_wanted(fi));
 
-    handle->nmodified = open_file_count_modified(handle->open);
     if (version->file && !version->writable)
         handle->typesize = handle_typesize_of(version);
     if (r == 0)
@@ -67,9 +66,9 @@ static int fill(struct fs *fs, struct handle *handle, struct fuse_file_info *fi)
 }
 
 /*
- * Make the kernel look a file up again: once this one is closed, the lookup
- * gives a new node, which starts with the stored content.  Returns -ESTALE, or
- * the error for which the dirty data cannot be written out.
+ * Make the kernel look a file up again: unless a program has it open, the
+ * lookup gives a new node, which starts with the stored content.  Returns
+ * -ESTALE, or the error for which the dirty data cannot be written out.
  */
 static int refuse(struct fs *fs, struct open_file *open)
 {
@@ -129,7 +128,7 @@ static int open_handle(fuse_req_t req, struct node *node,
     const struct stat empty = { .st_size = 0 };
     struct fs *fs = request_fs(req);
     struct handle *handle = handle_new(fs);
-    bool in_sync = true;
+    bool admitted = true;
     int r;
 
     if (!handle)
@@ -137,10 +136,9 @@ static int open_handle(fuse_req_t req, struct node *node,
     r = open_state(fs, node, fi, &handle->open);
     if (r == 0 && wants_to_write(fi))
         handle_count_writer(fs, handle);
-    /* The kernel drops all its pages of a file that it truncates. */
-    if (r == 0 && !(fi->flags & O_TRUNC))
-        in_sync = open_file_is_kernel_in_sync(fs, handle->open);
-    if (!in_sync)
+    if (r == 0)
+        admitted = handle_admit(fs, handle, fi->flags & O_TRUNC);
+    if (!admitted)
         r = refuse(fs, handle->open);
     if (r == 0)
         r = fill(fs, handle, fi);
@@ -152,7 +150,7 @@ static int open_handle(fuse_req_t req, struct node *node,
         handle_choose_io(fs, handle, fi);
     else
         handle_close(fs, handle);
-    if (!in_sync)
+    if (!admitted)
         deferred_close_now(fs, node);
     return r;
 }

@@ -140,6 +140,10 @@ static int try_write(struct fs *fs, struct handle *handle, struct bytes *bytes,
     int r = 0;
     struct open_version *version = open_newest(fs, handle, true, &r);
 
+    /* The state was taken before, so that it is none that the handle does not
+       know. */
+    if (r == 0)
+        r = handle_check_newest(fs, handle);
     if (r == 0)
         r = write_to(fs, handle, version, bytes);
     *again = r == -ESTALE && is_outdated(fs, handle, version);
@@ -152,10 +156,7 @@ static int write_newest(struct fs *fs, struct handle *handle,
 {
     struct retry retry = RETRY_REPLACED;
     bool again;
-    int r = handle_check_newest(fs, handle);
-
-    if (r < 0)
-        return r;
+    int r;
 
     do
         r = try_write(fs, handle, bytes, &again);
@@ -185,8 +186,8 @@ static uint64_t first_refused(struct handle *handle, uint64_t off, size_t size,
     return r == -EFBIG && end > off && end < off + size ? end : off;
 }
 
-/* Bytes that a program wrote to a frame which other programs have changed since
-   are lost for that program alone; all others read the stored bytes. */
+/* Bytes that programs wrote to a frame which other programs have changed since
+   are lost for these programs alone; all others read the stored bytes. */
 static void refuse_stale(struct fs *fs, struct handle *handle, off_t off,
                          size_t size)
 {
@@ -197,9 +198,10 @@ static void refuse_stale(struct fs *fs, struct handle *handle, off_t off,
         .fate = "lost",
     };
 
-    if (!handle->stale)
+    if (open_file_note_refused(handle->open))
         report_lost(&fs->nodes, handle->open->node, &bytes);
-    handle->stale = true;
+    if (!fs->shared)
+        open_file_outdate(fs, handle->open);
 }
 
 /*

@@ -55,8 +55,8 @@ static int set_size(struct fs *fs, struct node *node, off_t size)
         bool follows = open_file_follows_resize(fs, open, version);
 
         r = setattr_size(fs, open, version, size);
-        if (r == 0 && follows)
-            open_file_note_resize(fs, version);
+        if (r == 0)
+            open_file_note_resize(fs, open, version, follows);
     }
     open_version_put(version);
     open_file_put(fs, open);

@@ -230,7 +230,7 @@ bool node_is(struct node_table *table, struct node *node, const struct stat *st)
     if (!node->unhashed)
         same = take_on_locked(table, node, &id);
     else
-        same = node_is_removed_locked(node) &&
+        same = (node_is_removed_locked(node) || node->open) &&
                node_table_is_same_file(&node->id, &id);
     pthread_mutex_unlock(&table->lock);
     return same;
@@ -357,6 +357,16 @@ int node_recast(struct node_table *table, struct node *node,
 bool node_is_removed_locked(const struct node *node)
 {
     return node->unlinked && node->unhashed;
+}
+
+bool node_is_superseded(struct node_table *table, const struct node *node)
+{
+    bool superseded;
+
+    pthread_mutex_lock(&table->lock);
+    superseded = node->unhashed && !node_is_removed_locked(node);
+    pthread_mutex_unlock(&table->lock);
+    return superseded;
 }
 
 bool node_is_removed(struct node_table *table, const struct node *node)

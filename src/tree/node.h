@@ -98,6 +98,8 @@ struct node {
     uint64_t new_size; /* while the kernel knows the file by lookups alone, and
                            it has not been open: 1 + the size in bytes that the
                            kernel was told; else 0 */
+    bool new_size_unsure; /* the kernel was told several sizes, of which
+                             `new_size` is the largest */
     bool kernel_stale; /* the kernel's data or size of the file is stale, and a
                            notification cannot mend that */
     unsigned nheld; /* threads that keep the file from getting another form, see
@@ -313,14 +315,18 @@ void node_end_rename(struct node_table *table, struct node *from,
    that has locked its path has locked the paths of the new parents, too. */
 void node_move_path_users_locked(struct node *node, struct node *to);
 
+/* Has another node the file of this one, or will the next lookup make one? */
+bool node_is_superseded(struct node_table *table, const struct node *node);
+
 /* Was the only name of a node's file removed? */
 bool node_is_removed(struct node_table *table, const struct node *node);
 bool node_is_removed_locked(const struct node *node);
 
 /*
  * Remove a node from the tables.  If its file was not removed, the next lookup
- * makes a new node.  The caller ensures that the file of this node is not open
- * and will not be opened again, unless it was removed.
+ * makes a new node, and the caller ensures that the file is not opened again as
+ * this node.  Programs that have it open as this node only read it from then
+ * on.
  */
 void node_unhash_locked(struct node_table *table, struct node *node);
 
@@ -331,7 +337,7 @@ void node_unhash_locked(struct node_table *table, struct node *node);
  * A frame has one node at a time that can be opened, because it must have one
  * writer.  If the file is a successor of the node's file, the node takes it
  * over, unless it is open as another node.  A node that was superseded accepts
- * no file any more, except its own if that was removed.
+ * no file any more, except its own if that is open or was removed.
  */
 bool node_is(struct node_table *table, struct node *node,
              const struct stat *st);

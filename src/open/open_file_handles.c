@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "open/open_file.h"
+#include "tree/fs.h"
+
+void open_file_begin_admission(struct open_file *open)
+{
+    pthread_mutex_lock(&open->lock);
+    while (open->admitting)
+        pthread_cond_wait(&open->idle, &open->lock);
+    open->admitting = true;
+    pthread_mutex_unlock(&open->lock);
+}
+
+void open_file_end_admission(struct open_file *open)
+{
+    pthread_mutex_lock(&open->lock);
+    open->admitting = false;
+    pthread_cond_broadcast(&open->idle);
+    pthread_mutex_unlock(&open->lock);
+}
+
+bool open_file_add_handle(struct fs *fs, struct open_file *open,
+                          struct known_state *known)
+{
+    bool added;
+
+    pthread_mutex_lock(&fs->nodes.lock);
+    pthread_mutex_lock(&open->lock);
+    added = !open->outdated && open->nmodified == known->nmodified;
+    if (added) {
+        open->nhandles++;
+        open->nwriting += known->writes;
+        open->new_size = 0;
+        known->nrefused = open->nrefused;
+    }
+    pthread_mutex_unlock(&open->lock);
+    pthread_mutex_unlock(&fs->nodes.lock);
+    return added;
+}
+
+void open_file_remove_handle(struct open_file *open,
+                             const struct known_state *known)
+{
+    pthread_mutex_lock(&open->lock);
+    open->nhandles--;
+    open->nwriting -= known->writes;
+    pthread_mutex_unlock(&open->lock);
+}
+
+bool open_file_has_handles(struct open_file *open)
+{
+    bool any;
+
+    pthread_mutex_lock(&open->lock);
+    any = open->nhandles > 0;
+    pthread_mutex_unlock(&open->lock);
+    return any;
+}
+
+static bool can_outdate(const struct fs *fs, const struct open_file *open)
+{
+    return fs->writeback && open->node != &fs->nodes.root;
+}
+
+bool open_file_may_outdate_locked(const struct fs *fs,
+                                  const struct open_file *open)
+{
+    return can_outdate(fs, open) && open->nwriting > 0;
+}
+
+bool open_file_note_modified_locked(struct fs *fs, struct open_file *open)
+{
+    open->nmodified++;
+    open->outdated |= open_file_may_outdate_locked(fs, open);
+    return open->outdated;
+}
+
+/* Outdate a file, or only if no program has it open. */
+static void outdate(struct fs *fs, struct open_file *open, bool unused_only)
+{
+    if (!can_outdate(fs, open))
+        return;
+    pthread_mutex_lock(&fs->nodes.lock);
+    pthread_mutex_lock(&open->lock);
+    if (!unused_only || open->nhandles == 0)
+        open->outdated = true;
+    if (open->outdated)
+        node_unhash_locked(&fs->nodes, open->node);
+    pthread_mutex_unlock(&open->lock);
+    pthread_mutex_unlock(&fs->nodes.lock);
+}
+
+void open_file_outdate(struct fs *fs, struct open_file *open)
+{
+    outdate(fs, open, false);
+}
+
+void open_file_outdate_unused(struct fs *fs, struct open_file *open)
+{
+    outdate(fs, open, true);
+}
+
+bool open_file_is_outdated(struct open_file *open)
+{
+    bool outdated;
+
+    pthread_mutex_lock(&open->lock);
+    outdated = open->outdated;
+    pthread_mutex_unlock(&open->lock);
+    return outdated;
+}
+
+bool open_file_note_refused(struct open_file *open)
+{
+    bool first;
+
+    pthread_mutex_lock(&open->lock);
+    first = open->nrefused++ == 0;
+    pthread_mutex_unlock(&open->lock);
+    return first;
+}
+
+bool open_file_was_refused(struct open_file *open,
+                           const struct known_state *known)
+{
+    bool refused;
+
+    pthread_mutex_lock(&open->lock);
+    refused = known->writes && known->nrefused != open->nrefused;
+    pthread_mutex_unlock(&open->lock);
+    return refused;
+}
