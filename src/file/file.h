@@ -453,6 +453,11 @@ void file_unshare(struct file *file);
    frame is about to get it.  The file can still be changed. */
 void file_set_unlinked(struct file *file, bool unlinked);
 
+/* Note that nobody wants the content of a file any more, or somebody does after
+   all.  Nothing is dropped, but a commit that encodes chunks stops soon, and
+   returns -ECANCELED.  Does not wait. */
+void file_abandon(struct file *file, bool abandoned);
+
 /* Return the error of an earlier commit that has not been reported yet, which
    reports it; else 0. */
 int file_take_error(struct file *file, struct fault *fault);

@@ -173,6 +173,11 @@ void file_set_unlinked(struct file *file, bool unlinked)
     frame_lock_set_unlinked(file, unlinked);
 }
 
+void file_abandon(struct file *file, bool abandoned)
+{
+    writeback_abandon(file, abandoned);
+}
+
 bool file_unsaved(struct file *file, uint64_t *off, uint64_t *end)
 {
     if (!recover_find_unsaved(file, off, end))

@@ -99,6 +99,9 @@ static int save(struct fs *fs, struct open_file *open, bool last)
     if (version && version->writable && version->file &&
         !node_is_removed(&fs->nodes, open->node))
         r = file_sync(version->file, &fault);
+    /* The file may have been removed meanwhile, and the commit abandoned. */
+    if (r < 0 && node_is_removed(&fs->nodes, open->node))
+        r = 0;
     if (r < 0 && (r != open->closing.logged || last))
         report_unsaved(fs, open, version->file, r,
                        last || !is_worth_keeping(r) ? "lost"
@@ -128,6 +131,8 @@ static void close_state(struct fs *fs, struct open_file *open)
     bool written = current && current->writable;
     struct backing_anchor anchor;
 
+    if (removed && current && current->file)
+        file_abandon(current->file, true);
     /* Keep an anchor, by which the file is found while it has no name. */
     open_file_anchor(open, &anchor);
     if (removed && current)
@@ -387,8 +392,15 @@ void deferred_close_now(struct fs *fs, struct node *node)
     struct open_file *open;
 
     pthread_mutex_lock(&fs->nodes.lock);
-    while ((open = node->open) && open->closing.busy)
+    while ((open = node->open) && open->closing.busy) {
+        bool removed = node_is_removed_locked(node);
+
+        if (removed && open->nrefs > 1)
+            break; /* a program has it open, and closes it */
+        if (removed)
+            open_file_abandon_locked(open, true);
         pthread_cond_wait(&fs->deferred_close->closed, &fs->nodes.lock);
+    }
     if (open && !take_locked(open))
         open = NULL;
     pthread_mutex_unlock(&fs->nodes.lock);

@@ -86,7 +86,9 @@ void deferred_close_put(struct fs *fs, struct open_file *open);
 /*
  * Close a node's file now if nobody holds it open: the node was removed (see
  * node_removed()), or other programs have changed its file.  When this returns,
- * the space of a removed file has been given back.
+ * the space of a removed file has been given back.  A commit of a removed file
+ * that encodes chunks meanwhile stops, so that a program which removes a file
+ * does not wait for that.
  */
 void deferred_close_now(struct fs *fs, struct node *node);
 

@@ -45,6 +45,14 @@ void open_file_free(struct open_file *open)
     free(open);
 }
 
+void open_file_abandon_locked(struct open_file *open, bool abandoned)
+{
+    pthread_mutex_lock(&open->lock);
+    if (open->current && open->current->file)
+        file_abandon(open->current->file, abandoned);
+    pthread_mutex_unlock(&open->lock);
+}
+
 /* Take a reference to the open file of a node, or return NULL.  Waits while the
    file is being closed for good. */
 static struct open_file *find_locked(struct fs *fs, struct node *node)
@@ -53,6 +61,8 @@ static struct open_file *find_locked(struct fs *fs, struct node *node)
         pthread_cond_wait(&fs->deferred_close->closed, &fs->nodes.lock);
     if (node->open) {
         node->open->nrefs++;
+        if (node_is_removed_locked(node))
+            open_file_abandon_locked(node->open, false);
         list_remove(&node->open->closing.unsaved);
     }
     return node->open;

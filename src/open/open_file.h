@@ -88,6 +88,10 @@ struct open_file *open_file_find(struct fs *fs, struct node *node);
    NULL. */
 void open_file_put(struct fs *fs, struct open_file *open);
 
+/* Call file_abandon() for a file whose node was removed.  The caller holds the
+   lock of the node table. */
+void open_file_abandon_locked(struct open_file *open, bool abandoned);
+
 /* Free an open file that nothing refers to any more, not even its node. */
 void open_file_free(struct open_file *open);
 

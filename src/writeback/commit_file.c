@@ -96,7 +96,7 @@ static int run_commit(struct commit *commit, const struct writeback_edit *edit,
     }
     if (r == -ESTALE && merge_is_possible(file))
         counter_add(&counters->conflicts, 1);
-    else
+    else if (r != -ECANCELED)
         counter_add(r < 0 ? &counters->failed : &counters->commits, 1);
     return r;
 }

@@ -211,8 +211,19 @@ static bool note(struct job *job, int r, const struct fault *fault)
     return worth;
 }
 
-/* Encode tagged chunks until there are no more, or until one finds the disk
-   full. */
+/* Does nobody want the chunks any more?  Then this fails the job. */
+static bool is_abandoned(struct job *job)
+{
+    const struct fault none = FAULT_NONE;
+
+    if (!job->file->writeback->abandoned)
+        return false;
+    note(job, -ECANCELED, &none);
+    return true;
+}
+
+/* Encode tagged chunks until there are no more, until one finds the disk full,
+   or until the file is abandoned. */
 static void work(struct pool_job *pool_job, unsigned no __attribute__((unused)))
 {
     struct job *job = (struct job *)(void *)pool_job;
@@ -221,7 +232,7 @@ static void work(struct pool_job *pool_job, unsigned no __attribute__((unused)))
     struct cache_writeback writeback;
     int r = 0;
 
-    while (note(job, r, &fault) &&
+    while (note(job, r, &fault) && !is_abandoned(job) &&
            cache_begin_writeback(cache, &job->file->chunks, CACHE_TAGGED,
                                  UINT64_MAX, &writeback))
         r = encode_chunk(job->file, &writeback, job->nbytes, &fault);

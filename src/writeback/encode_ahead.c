@@ -32,7 +32,7 @@ static void run_task(struct pool_task *pool_task)
 
     int r = writeback_prepare(file, &fault);
 
-    while (r == 0 && gate_may_encode(file) &&
+    while (r == 0 && gate_may_encode(file) && !file->writeback->abandoned &&
            cache_begin_writeback(file->constant.context->cache, &file->chunks,
                                  CACHE_FULL, count_complete(file),
                                  &writeback)) {

@@ -21,6 +21,7 @@ struct file_writeback {
     atomic_bool not_durable; /* the last commit, or the name of a new frame, may
                                 not be on the disk yet */
     atomic_bool renamed;     /* see file_note_name() */
+    atomic_bool abandoned;   /* see file_abandon() */
     atomic_size_t no_space;  /* size of a chunk for which the disk had no space
                                 since the last operation began; 0: none */
 

@@ -295,6 +295,11 @@ int writeback_finish(struct file *file, struct fault *fault)
     return 0;
 }
 
+void writeback_abandon(struct file *file, bool abandoned)
+{
+    file->writeback->abandoned = abandoned;
+}
+
 void writeback_note_name(struct file *file)
 {
     file->writeback->renamed = true;

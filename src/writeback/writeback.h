@@ -65,6 +65,9 @@ bool writeback_is_changed(struct file *file);
 /* Is there nothing to commit, and no commit under way? */
 bool writeback_is_clean(struct file *file);
 
+/* See file_abandon(). */
+void writeback_abandon(struct file *file, bool abandoned);
+
 /* Note that the frame got another name, which the next commit or sync makes
    durable. */
 void writeback_note_name(struct file *file);

@@ -8,8 +8,11 @@ usage: mount_close.py FRAMEFS [TEST...]
 
 import json
 import os
+import random
+import time
 
-from mounted import Mount, check, check_content, layouts, main, read, write
+from mounted import (Mount, check, check_content, layouts, main, read, wait_for,
+                     write)
 
 DATA = b''.join(b'%d\n' % i for i in range(60000))
 
@@ -20,9 +23,13 @@ def mounted(layout, *options):
     return Mount('src', 'mnt', '-o', 'commit=0,layout=' + layout, *options)
 
 
-def ncommits(mount):
+def written(mount, what):
     stats = json.loads(os.getxattr(mount.path, 'user.framefs.stats'))
-    return stats['written']['commits']
+    return stats['written'][what]
+
+
+def ncommits(mount):
+    return written(mount, 'commits')
 
 
 def index_of(layout):
@@ -130,9 +137,37 @@ def a_time_that_was_set_is_the_frames_after_close(layout):
     check(os.stat(path).st_mtime != 5678, 'time in the end')
 
 
+@layouts
+def removing_a_file_stops_its_commit(layout):
+    """A program that removes a file does not wait until all of it is
+    encoded."""
+    data = random.Random(1).randbytes(20 << 20)
+    with mounted(layout, '-o', 'close=later,codec=zstd,clevel=9,threads=1,'
+                 'chunksize=256K') as mount:
+        for _ in range(4):
+            before = written(mount, 'encoded')
+            write(mount / 'a', data)
+            # The commit begins a moment later.
+            time.sleep(0.2)
+            wait_for(lambda: written(mount, 'encoded') > before, 'the commit')
+            os.unlink(mount / 'a')
+            encoded = written(mount, 'encoded') - before
+            # A slow program may come too late.
+            if encoded < len(data) // 256 * 255:
+                break
+        else:
+            check(False, 'all was encoded')
+        write(mount / 'b', DATA)
+        check(written(mount, 'commits_failed') == 0, 'a commit failed')
+        check(mount.log() == '', mount.log())
+    check_content('src/b.b2frame', DATA)
+    check(os.listdir('src') == ['b.b2frame'], str(os.listdir('src')))
+
+
 main(what_is_closed_is_in_the_frame,
      what_is_closed_outlives_the_daemon,
      close_of_one_of_many_descriptors_commits_once,
      close_commits_later_if_so_mounted,
      the_time_of_the_last_write_is_the_frames_after_close,
-     a_time_that_was_set_is_the_frames_after_close)
+     a_time_that_was_set_is_the_frames_after_close,
+     removing_a_file_stops_its_commit)
