@@ -88,6 +88,7 @@ void frame_dir_remove_parts(DIR *dir)
 {
     const struct dirent *entry;
 
+    unlinkat(dirfd(dir), FRAME_OBJECT_INDEX, 0);
     rewinddir(dir);
     while ((entry = frame_dir_next(dir))) {
         if (is_own(dir, entry) && strcmp(entry->d_name, FRAME_DIR_MARK) != 0)

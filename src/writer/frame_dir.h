@@ -36,9 +36,10 @@ int frame_dir_check(int dirfd, const char *name);
 int frame_dir_remove(int dirfd, const char *name);
 
 /*
- * Remove the files of a frame from an open directory.  The mark goes last,
- * because no program would remove the other files without it if this process
- * were killed.
+ * Remove the files of a frame from an open directory.  The index goes first, so
+ * that a program which reads the frame does not take a missing chunk for
+ * damage.  The mark goes last, because no program would remove the other files
+ * without it if this process were killed.
  */
 void frame_dir_remove_parts(DIR *dir);
 
