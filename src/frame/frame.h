@@ -152,6 +152,11 @@ int frame_identify(const struct frame *frame, struct store_stat *out);
  */
 int frame_check_access(const struct frame *frame, int how);
 
+/* Has a commit put a contiguous frame into the file with the device and inode
+   number of `version`?  See store_object_has_successor(). */
+bool frame_has_successor(const struct frame *frame,
+                         const struct store_version *version);
+
 /* Do two frames have the same access control list, or both have none? */
 bool frame_shares_access_list(const struct frame *a, const struct frame *b);
 

@@ -15,6 +15,13 @@ int frame_check_access(const struct frame *frame, int how)
     return r;
 }
 
+bool frame_has_successor(const struct frame *frame,
+                         const struct store_version *version)
+{
+    return !frame->info.sparse &&
+           store_object_has_successor(frame->object, version);
+}
+
 bool frame_shares_access_list(const struct frame *a, const struct frame *b)
 {
     return store_object_access_list(a->object) ==

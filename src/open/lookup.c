@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/retry.h"
 #include "frame/frame.h"
 #include "open/deferred_close.h"
 #include "open/open_attr.h"
@@ -146,10 +147,11 @@ static bool is_kernel_stale(struct fs *fs, const struct node *node)
     return kernel_stale;
 }
 
-/* Find the node of an entry that was seen, and complete its attributes. */
-static int lookup_seen(struct fs *fs, const struct found_entry *entry,
-                       const struct backing_place *place, struct node **out,
-                       struct stat *st)
+/* Find the node of an entry that was seen, and complete its attributes.
+   Returns -ESTALE if the programs that have the node open keep it. */
+static int try_seen(struct fs *fs, const struct found_entry *entry,
+                    const struct backing_place *place, struct node **out,
+                    struct stat *st)
 {
     int r = backing_stat(place, entry->kind, st);
 
@@ -163,6 +165,20 @@ static int lookup_seen(struct fs *fs, const struct found_entry *entry,
         node_forget(&fs->nodes, *out, 1);
     else
         note_size(fs, *out, st);
+    return r;
+}
+
+/* Likewise with another node if programs keep the one that was found. */
+static int lookup_seen(struct fs *fs, const struct found_entry *entry,
+                       const struct backing_place *place, struct node **out,
+                       struct stat *st)
+{
+    struct retry retry = RETRY_REPLACED;
+    int r;
+
+    do
+        r = try_seen(fs, entry, place, out, st);
+    while (r == -ESTALE && retry_wait(&retry));
     return r;
 }
 

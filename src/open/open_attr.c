@@ -3,10 +3,24 @@
 
 #include <errno.h>
 
-#include "open/kernel.h"
 #include "open/open_file.h"
-#include "store/store_version.h"
 #include "tree/attr.h"
+
+/*
+ * May the node stand for a frame that another program has put in the place of
+ * its own?  Yes, if a program asks for the attributes of the one file that it
+ * has open: it reads nothing meanwhile.  With the reply, the kernel drops what
+ * it has of the older frame.
+ */
+static bool may_follow(struct open_file *open)
+{
+    bool follows;
+
+    pthread_mutex_lock(&open->lock);
+    follows = open->nhandles == 1;
+    pthread_mutex_unlock(&open->lock);
+    return follows;
+}
 
 /* Turn attributes of a file into those that programs see.  The open state
    counts, because it may be newer than the stored file. */
@@ -28,7 +42,8 @@ static void show_open(const struct fs *fs, const struct node *node,
 }
 
 static int complete_frame(struct fs *fs, struct node *node,
-                          const struct backing_place *place, struct stat *st)
+                          const struct backing_place *place, bool follows,
+                          struct stat *st)
 {
     struct open_file *open = open_file_find(fs, node);
     struct open_version *version;
@@ -36,7 +51,9 @@ static int complete_frame(struct fs *fs, struct node *node,
 
     if (!open)
         return attr_complete_closed(fs, node, place, st);
-    r = open_file_refresh(fs, open, place, st, false);
+    r = open_file_refresh(fs, open, place, st,
+                          follows && may_follow(open) ? REFRESH_TO_FOLLOW
+                                                      : REFRESH_TO_READ);
     /* While another program changes the file, it looks as it did before. */
     if (r == -EBUSY)
         r = 0;
@@ -50,42 +67,37 @@ static int complete_frame(struct fs *fs, struct node *node,
     return r < 0 ? r : 0;
 }
 
-/*
- * If a file that is passed through, and open only for reading, has changed,
- * then another program has changed it.
- */
-static void watch_other(struct fs *fs, struct node *node, const struct stat *st)
+static int watch_other(struct fs *fs, struct node *node)
 {
-    uint64_t content =
-        store_version_hash(store_version_of(st), VERSION_SAME_CONTENT);
     struct open_file *open = open_file_find(fs, node);
-    struct open_version *version = open ? open_file_version(open) : NULL;
-    bool changed;
+    int r = open ? open_file_watch(fs, open) : 0;
 
-    pthread_mutex_lock(&fs->nodes.lock);
-    changed = version && !version->writable && node->content != content;
-    if (changed)
-        node->content = content;
-    pthread_mutex_unlock(&fs->nodes.lock);
-    if (changed)
-        kernel_notify(fs, node, version);
-    open_version_put(version);
     open_file_put(fs, open);
+    return r;
+}
+
+/* Complete attributes as open_attr_complete() does.  If `follows`, a node that
+   one program has open may stand for a frame that replaces its own. */
+static int complete(struct fs *fs, struct node *node,
+                    const struct backing_place *place, bool follows,
+                    struct stat *st)
+{
+    int r = 0;
+
+    if (node_traits(node)->decoded)
+        r = complete_frame(fs, node, place, follows, st);
+    else if (fs->writeback && S_ISREG(st->st_mode))
+        r = watch_other(fs, node);
+    if (node_traits(node)->plain)
+        attr_report_raw(fs, node, place, st);
+    st->st_ino = fs_ino(fs, st->st_dev, st->st_ino);
+    return r;
 }
 
 int open_attr_complete(struct fs *fs, struct node *node,
                        const struct backing_place *place, struct stat *st)
 {
-    int r = 0;
-
-    if (node_traits(node)->decoded)
-        r = complete_frame(fs, node, place, st);
-    else if (fs->writeback && S_ISREG(st->st_mode))
-        watch_other(fs, node, st);
-    if (node_traits(node)->plain)
-        attr_report_raw(fs, node, place, st);
-    st->st_ino = fs_ino(fs, st->st_dev, st->st_ino);
-    return r;
+    return complete(fs, node, place, false, st);
 }
 
 /* Get attributes of an open file that is no longer at its place. */
@@ -125,13 +137,15 @@ int open_attr_get(struct fs *fs, struct node *node, struct stat *out)
 
     r = backing_stat(&place, node->id.kind, &st);
     if (r == 0 && node_is(&fs->nodes, node, &st)) {
-        r = open_attr_complete(fs, node, &place, &st);
+        r = complete(fs, node, &place, true, &st);
         if (node_is_removed(&fs->nodes, node))
             st.st_nlink = 0;
         *out = st;
-    } else if (r == 0 || r == -ENOENT || r == -ESTALE) {
-        r = stat_unlinked(fs, node, out);
+    } else if (r == 0 || r == -ENOENT) {
+        r = -ESTALE;
     }
+    if (r == -ESTALE)
+        r = stat_unlinked(fs, node, out);
     backing_close(&place);
     return r;
 }

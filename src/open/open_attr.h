@@ -18,6 +18,9 @@ int open_attr_get(struct fs *fs, struct node *node, struct stat *out);
  *
  * If the node is open and its file has changed, this opens the new state.  A
  * damaged frame is reported, and gets the size that its header claims.
+ *
+ * Returns 0 or a negative errno: -ESTALE if the node is left to the programs
+ * that have it open, see open_file_refresh().
  */
 int open_attr_complete(struct fs *fs, struct node *node,
                        const struct backing_place *place, struct stat *st);

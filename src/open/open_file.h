@@ -49,6 +49,12 @@ struct open_file {
     struct lost_ranges lost;    /* see open_file_lost.h */
     int refused;                /* result of the last commit by free_space.c */
     struct timespec refused_at; /* when that was, by CLOCK_MONOTONIC */
+    uint64_t plain_size;        /* of a file that is passed through: the least
+                                   size in bytes that the kernel takes it for */
+    unsigned nresizing;         /* threads that set the size of such a file, */
+    unsigned nresized;          /* and how often programs here have changed it;
+                                   wraps around */
+    bool cut_off;               /* see open_file_is_cut_off() */
     unsigned npassthrough; /* handles through which the kernel reads the file
                               itself, */
     int backing_id; /* and the kernel's id for the file; see passthrough.h */
@@ -346,7 +352,38 @@ void open_file_set_mtime(struct open_file *open, const struct timespec *mtime);
    changed the time of the stored file. */
 void open_file_show_mtime(struct open_file *open, struct stat *st);
 
+/* The size of a file that is passed through: open_file_plain.c. */
+
+/* Mark the beginning and the end of a change of the size by a program here.
+   `done` tells whether the file has this size now. */
+void open_file_begin_resize(struct open_file *open);
+void open_file_end_resize(struct open_file *open, bool done, uint64_t size);
+
+/* Note that a program here has written up to this offset. */
+void open_file_note_end(struct open_file *open, uint64_t end);
+
+/*
+ * Has another program made the file shorter than the kernel believes?  There is
+ * no way to tell the kernel of the writeback cache, and it would show zeros
+ * behind the end.  So reads of the file fail from then on, and the next lookup
+ * makes another node.
+ */
+bool open_file_is_cut_off(struct fs *fs, struct open_file *open,
+                          const struct open_version *version);
+
+/* If other programs have changed a file that is passed through, let the kernel
+   know.  Returns 0, or -ESTALE if it is cut off. */
+int open_file_watch(struct fs *fs, struct open_file *open);
+
 /* Opening the state that a file is in now: open_file_refresh.c. */
+
+/* What for a state of a file is opened. */
+enum refresh_use {
+    REFRESH_TO_READ,
+    REFRESH_TO_WRITE,
+    REFRESH_TO_FOLLOW, /* to read, even if another file has replaced the one
+                          that is open */
+};
 
 /*
  * Open the state of a file that the caller has just seen, unless it is open.
@@ -362,13 +399,19 @@ void open_file_show_mtime(struct open_file *open, struct stat *st);
  * the programs that hold the file open.  Once the file is closed, the next open
  * makes the kernel look it up again.
  *
+ * If another frame has replaced the one that is open, or if the frame is
+ * shorter than the kernel believes, the node is left to the programs that have
+ * it open: they see the older state, or get -ESTALE.  The next lookup makes
+ * another node, so that the kernel has the right size, and no pages of both
+ * states in one file.
+ *
  * Returns 0 if a usable state is open, or an error as open_file_get(): -EBUSY
  * if another program has locked the frame to change it, so that no older state
- * may be read.
+ * may be read; -ESTALE, too, if the node is left to other programs.
  */
 int open_file_refresh(struct fs *fs, struct open_file *open,
                       const struct backing_place *place, const struct stat *st,
-                      bool writable);
+                      enum refresh_use use);
 
 /* Find out where the node is now, and call open_file_refresh() for the file
    there.  Returns as that. */

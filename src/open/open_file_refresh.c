@@ -210,9 +210,59 @@ struct refresh {
     const struct seen_file *seen;
     uint64_t stamp; /* of the seen file, from before this look */
     bool writable;
+    bool follows;    /* the node may stand for a file that replaces its own */
     bool superseded; /* other programs have changed the file */
     bool replaced;   /* another file has replaced the one being changed */
 };
+
+/*
+ * Has another program put another frame in the place of one that is open?  The
+ * programs that have the old one open go on with it, because the kernel would
+ * give them pages of both by turns.  A frame that a commit has put into another
+ * file, or that was changed in accordance with its lock file, stays the same.
+ */
+static bool is_other_frame(const struct open_file *open,
+                           const struct refresh *how)
+{
+    const struct open_version *old = open->current;
+    const struct stat *seen = how->seen->st;
+    bool other_file;
+
+    if (!old || how->follows || how->superseded ||
+        !node_traits(open->node)->frame || how->seen->place->made_up_ino)
+        return false;
+    other_file = changes_frame(old)
+                     ? how->replaced
+                     : !store_version_same_object(&old->st, seen);
+    return other_file && !open_version_has_successor(old, seen);
+}
+
+/* Has a file become shorter than the kernel believes?  There is no way to tell
+   the kernel of the writeback cache. */
+static bool is_cut(const struct fs *fs, const struct open_version *old,
+                   const struct open_version *version)
+{
+    return fs->writeback && old && old->file && version->file &&
+           file_size(version->file) < file_size(old->file);
+}
+
+/*
+ * Leave the node, with the state that is open, to the programs that have it
+ * open, and find another node for the file that was seen.  Takes over
+ * `version`, which may be NULL.  Returns -ESTALE.
+ */
+static int part(struct fs *fs, struct open_file *open,
+                const struct refresh *how, struct open_version *version)
+{
+    /* The same frame may be opened for changes by the other node. */
+    if (!is_other_frame(open, how) && changes_frame(open->current))
+        file_supersede(open->current->file, true);
+    node_detach(&fs->nodes, open->node);
+    open_version_put(version);
+    end_refresh(fs, open, NULL);
+    open_file_outdate(fs, open);
+    return -ESTALE;
+}
 
 /* Keep the state of a frame that is being changed if it is the newest.  Returns
    0, or an error as check_own(). */
@@ -262,16 +312,15 @@ static int refresh_anew(struct fs *fs, struct open_file *open,
         end_refresh(fs, open, NULL);
         return -ESTALE;
     }
+    if (is_other_frame(open, how))
+        return part(fs, open, how, NULL);
     writable = how->writable && !is_outdating(fs, open);
     r = open_version_open(fs, how->seen, writable, &version, fault);
     if (r < 0 && r != -ESTALE && node_traits(open->node)->decoded)
         report_fault(&fs->nodes, open->node, how->seen->st, r, fault);
-    if (r == 0 && !open_version_has_readers_of(version, open->current)) {
-        node_detach(&fs->nodes, open->node);
-        open_version_put(version);
-        end_refresh(fs, open, NULL);
-        return -ESTALE;
-    }
+    if (r == 0 && (!open_version_has_readers_of(version, open->current) ||
+                   is_cut(fs, open->current, version)))
+        return part(fs, open, how, version);
     if (r == 0 && version->file && node_is_removed(&fs->nodes, open->node))
         file_set_unlinked(version->file, true);
     if (r == 0 && version->file && open->current && open->current->file)
@@ -286,19 +335,20 @@ static int refresh_anew(struct fs *fs, struct open_file *open,
 
 int open_file_refresh(struct fs *fs, struct open_file *open,
                       const struct backing_place *place, const struct stat *st,
-                      bool writable)
+                      enum refresh_use use)
 {
     const struct seen_file seen = { open->node->id.kind, place, st };
     struct refresh how = {
         .seen = &seen,
         .stamp = store_version_stamp(store_version_of(st)),
-        .writable = writable,
+        .writable = use == REFRESH_TO_WRITE,
+        .follows = use == REFRESH_TO_FOLLOW,
         .superseded = is_superseded(open),
     };
     struct fault fault = FAULT_NONE;
     int r = -ESTALE;
 
-    if (open_file_leave_orphan(fs, open))
+    if (open_file_leave_orphan(fs, open) || open_file_watch(fs, open) < 0)
         return -ESTALE;
     if (!begin_refresh(open, st, &how.writable))
         return 0;
@@ -310,7 +360,8 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
     if (r == -ESTALE)
         r = refresh_anew(fs, open, &how, &fault);
     /* A file that is outdated is only read. */
-    return r == 0 && writable && !has_state(open, true) ? -ESTALE : r;
+    return r == 0 && use == REFRESH_TO_WRITE && !has_state(open, true) ? -ESTALE
+                                                                       : r;
 }
 
 /* Try once to refresh.  `*other` becomes true if the file that was opened is
@@ -332,7 +383,8 @@ static int try_reopen(struct fs *fs, struct open_file *open, bool writable,
     if (r == 0 && !node_is(&fs->nodes, open->node, &st))
         r = -ESTALE;
     if (r == 0) {
-        r = open_file_refresh(fs, open, &place, &st, writable);
+        r = open_file_refresh(fs, open, &place, &st,
+                              writable ? REFRESH_TO_WRITE : REFRESH_TO_READ);
         *other = r == -ESTALE;
     }
     backing_close(&place);

@@ -67,6 +67,17 @@ int open_version_check_access(const struct open_version *version, int how)
     return r;
 }
 
+bool open_version_has_successor(const struct open_version *version,
+                                const struct stat *st)
+{
+    struct store_version seen = store_version_of(st);
+    struct frame *frame = file_frame_get(version->file);
+    bool has = frame_has_successor(frame, &seen);
+
+    file_frame_put(version->file, frame);
+    return has;
+}
+
 bool open_version_has_readers_of(const struct open_version *version,
                                  const struct open_version *old)
 {

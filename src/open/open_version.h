@@ -75,6 +75,11 @@ static inline int open_version_fd(const struct open_version *version)
  */
 int open_version_check_access(const struct open_version *version, int how);
 
+/* Has a commit, of this process or another one, put the frame into the file
+   that the caller has seen, as far as that is known? */
+bool open_version_has_successor(const struct open_version *version,
+                                const struct stat *st);
+
 /* May the same users read a frame as the one that it has replaced, which had
    the same owner, group and mode?  `old` may be NULL. */
 bool open_version_has_readers_of(const struct open_version *version,

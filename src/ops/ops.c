@@ -128,15 +128,17 @@ static void reply_late(struct pool_task *task)
 
 /*
  * Defer the reply to GETATTR until pending notifications about the file were
- * sent.  Before the kernel reads a shared frame from its cache, it asks for the
- * frame's times, and may overlook that they have changed while another program
- * writes to the file.  So the stale pages must be gone by then.
+ * sent.  Before the kernel reads a frame from its cache, it asks for the times
+ * of the frame, and may overlook that they have changed while another program
+ * writes to the file, or has replaced it.  So the stale pages must be gone by
+ * then.
  */
 static bool is_deferred(fuse_req_t req, struct node *node,
                         const struct stat *st)
 {
     struct fs *fs = request_fs(req);
-    struct late_reply *late = fs->shared ? malloc(sizeof(*late)) : NULL;
+    struct late_reply *late =
+        node->nnotifications > 0 ? malloc(sizeof(*late)) : NULL;
 
     if (!late)
         return false;

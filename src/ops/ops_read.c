@@ -220,6 +220,8 @@ static int try_read(fuse_req_t req, const struct attempt *attempt, size_t size,
 
     if (has_changed_shape(attempt->handle, version))
         fuse_reply_err(req, ESTALE);
+    else if (open_file_is_cut_off(attempt->fs, attempt->handle->open, version))
+        fuse_reply_err(req, ESTALE);
     else if ((size = readable(attempt->handle, size, off)) == 0)
         fuse_reply_err(req, EIO);
     else if (version->file)

@@ -82,9 +82,14 @@ static int write_to(struct fs *fs, struct handle *handle,
     struct fault fault = FAULT_NONE;
     int r = 0;
 
-    if (!version->file)
-        return write_other(open_version_fd(version), bytes->buf, bytes->size,
-                           bytes->off);
+    if (!version->file) {
+        r = write_other(open_version_fd(version), bytes->buf, bytes->size,
+                        bytes->off);
+        if (r == 0)
+            open_file_note_end(handle->open,
+                               (uint64_t)bytes->off + bytes->size);
+        return r;
+    }
     if (!bytes->late)
         r = free_space_check(fs, handle->open, version, (uint64_t)bytes->off,
                              bytes->size);

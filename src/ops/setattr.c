@@ -28,10 +28,13 @@ int setattr_size(struct fs *fs, struct open_file *open,
     struct fault fault = FAULT_NONE;
     int r;
 
-    if (version->file)
+    if (version->file) {
         r = file_truncate(version->file, (uint64_t)size, &fault);
-    else
+    } else {
+        open_file_begin_resize(open);
         r = ftruncate(open_version_fd(version), size) < 0 ? -errno : 0;
+        open_file_end_resize(open, r == 0, (uint64_t)size);
+    }
     if (r < 0 && version->file)
         report_fault(&fs->nodes, open->node, &version->st, r, &fault);
     if (r < 0)

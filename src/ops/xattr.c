@@ -12,6 +12,7 @@
 #include "open/reform.h"
 #include "ops/stats.h"
 #include "ops/xattr_private.h"
+#include "store/store_local.h"
 
 #define USER "user."
 
@@ -37,7 +38,8 @@ enum xattr_holder xattr_holder_of(const struct node *node, const char *name)
 {
     const struct entry_traits *traits = node_traits(node);
 
-    if (strcmp(name, REFORM_MARK) == 0)
+    if (strcmp(name, REFORM_MARK) == 0 ||
+        strcmp(name, STORE_SUCCESSOR_MARK) == 0)
         return XATTR_HOLDER_NONE;
     if (traits->layers && starts_with(name, XATTR_OURS))
         return XATTR_HOLDER_FRAME;

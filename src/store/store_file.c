@@ -296,8 +296,13 @@ static int file_publish(struct store *store, const char *name,
     if (name[0] != '\0')
         return -EINVAL;
     r = lock_as(file, local->fd);
-    if (r == 0)
-        r = move_draft(file, local);
+    if (r < 0)
+        return r;
+    if (old)
+        store_local_set_successor(fd_of(old), local->fd);
+    r = move_draft(file, local);
+    if (r < 0 && old)
+        store_local_clear_successor(fd_of(old));
     if (r < 0)
         return r;
     store_local_published(local);

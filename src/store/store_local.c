@@ -268,6 +268,7 @@ static void local_close(struct store_object *object)
 static const struct store_local_object_ops local_only_ops = {
     .check = local_check,
     .access_list = local_access_list,
+    .has_successor = store_local_has_successor,
     .lock = store_local_lock,
 };
 

@@ -109,6 +109,18 @@ int store_object_check(struct store_object *object, int how);
 uint64_t store_object_access_list(struct store_object *object);
 
 /*
+ * A commit that puts the content of a file into another one, which takes its
+ * place, marks the old file with the identity of the new one by this attribute,
+ * as far as the file system has attributes.
+ */
+#define STORE_SUCCESSOR_MARK "user.framefs.successor"
+
+/* Has a commit put the content of an object into the file with this device and
+   inode number?  If so, the file is no other one that was put in its place. */
+bool store_object_has_successor(struct store_object *object,
+                                const struct store_version *version);
+
+/*
  * Get the lock file of a frame, PATH.b2lock or DIR/.b2lock, by which programs
  * that share the frame lock each other out.  It was created when the store was
  * opened, unless it existed.

@@ -58,6 +58,14 @@ uint64_t store_object_access_list(struct store_object *object)
     return ops && ops->access_list ? ops->access_list(object) : 0;
 }
 
+bool store_object_has_successor(struct store_object *object,
+                                const struct store_version *version)
+{
+    const struct store_local_object_ops *ops = object->ops->local;
+
+    return ops && ops->has_successor && ops->has_successor(object, version);
+}
+
 int store_object_lock(struct store_object *object, enum store_lock how)
 {
     const struct store_local_object_ops *ops = object->ops->local;

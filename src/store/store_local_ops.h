@@ -31,6 +31,8 @@ struct store_local_ops {
 struct store_local_object_ops {
     int (*check)(struct store_object *object, int how);
     uint64_t (*access_list)(struct store_object *object); /* NULL: none */
+    bool (*has_successor)(struct store_object *object,
+                          const struct store_version *version); /* NULL: no */
     int (*lock)(struct store_object *object,
                 enum store_lock how); /* NULL: it is no lock file */
 };

@@ -66,6 +66,14 @@ int store_local_punch(struct store_object *object, uint64_t off, uint64_t len);
 int store_local_sync(struct store_object *object);
 int store_local_lock(struct store_object *object, enum store_lock how);
 
+/* Mark a file before another one, with the same content, takes its place; and
+   undo this if that fails.  See STORE_SUCCESSOR_MARK.  The mark may be missing
+   afterwards, because not all file systems have attributes. */
+void store_local_set_successor(int fd, int successor);
+void store_local_clear_successor(int fd);
+bool store_local_has_successor(struct store_object *object,
+                               const struct store_version *version);
+
 /* Convert the result of stat(). */
 void store_local_convert(const struct stat *st, struct store_stat *out);
 

@@ -196,6 +196,7 @@ void node_detach(struct node_table *table, struct node *node)
         node_table_clear_number_locked(table, node);
         node->unseen = true;
     }
+    node->id.ino = 0;
     pthread_mutex_unlock(&table->lock);
 }
 
