@@ -53,6 +53,7 @@ static bool read_info(struct mounted *mounted)
         text[len] = '\0';
         info = json_tokener_parse(text);
     }
+    mounted->nbytes = get_number(info, "nbytes");
     mounted->nchunks = get_number(info, "nchunks");
     mounted->chunksize = get_number(info, "chunksize");
     found = info != NULL;
@@ -101,19 +102,26 @@ static int sync_all(const struct mounted *mounted)
     return fsync(mounted->fd) < 0 ? report(mounted, -errno) : 0;
 }
 
-static int write_at(const struct mounted *mounted, const uint8_t *bytes,
-                    size_t len, uint64_t off)
+/* `off` moves on by the bytes that were written, also if there is an error. */
+static int write_on(const struct mounted *mounted, const uint8_t *bytes,
+                    size_t len, uint64_t *off)
 {
     while (len > 0) {
-        ssize_t n = pwrite(mounted->fd, bytes, len, (off_t)off);
+        ssize_t n = pwrite(mounted->fd, bytes, len, (off_t)*off);
 
         if (n < 0)
             return report(mounted, -errno);
         bytes += n;
-        off += (uint64_t)n;
+        *off += (uint64_t)n;
         len -= (size_t)n;
     }
     return 0;
+}
+
+static int write_at(const struct mounted *mounted, const uint8_t *bytes,
+                    size_t len, uint64_t off)
+{
+    return write_on(mounted, bytes, len, &off);
 }
 
 static int set_size(const struct mounted *mounted, uint64_t size)
@@ -122,34 +130,52 @@ static int set_size(const struct mounted *mounted, uint64_t size)
                                                    : 0;
 }
 
-/* Append the input, piece by piece. */
+/* Cut the file, whose size is `from`.  If it is longer now, another program has
+   appended bytes without locking the file, and they must stay. */
+static int cut(const struct mounted *mounted, uint64_t size, uint64_t from)
+{
+    struct stat st;
+
+    if (fstat(mounted->fd, &st) < 0)
+        return report(mounted, -errno);
+    if ((uint64_t)st.st_size <= from)
+        return set_size(mounted, size);
+    log_error("%s: is not made shorter, because another program has appended "
+              "to it",
+              mounted->path);
+    return -EBUSY;
+}
+
+/* Append the input, piece by piece.  `off` moves on. */
 static int append_pieces(const struct mounted *mounted, struct input *input,
-                         uint64_t off, uint8_t *piece)
+                         uint64_t *off, uint8_t *piece)
 {
     ssize_t len;
 
     while ((len = input_read(input, piece, PIECE_SIZE)) > 0) {
-        int r = write_at(mounted, piece, (size_t)len, off);
+        int r = write_on(mounted, piece, (size_t)len, off);
 
         if (r < 0)
             return r;
-        off += (uint64_t)len;
     }
     return len < 0 ? (int)len : sync_all(mounted);
 }
 
-/* Append the whole input; if that fails, cut the file to its old size. */
+/* Append the whole input.  If that fails, cut the file to its old size, unless
+   others have appended to it meanwhile. */
 static int append_all(const struct mounted *mounted, struct input *input,
                       uint8_t *piece)
 {
     struct stat st;
+    uint64_t off;
     int r;
 
     if (fstat(mounted->fd, &st) < 0)
         return report(mounted, -errno);
-    r = append_pieces(mounted, input, (uint64_t)st.st_size, piece);
+    off = (uint64_t)st.st_size;
+    r = append_pieces(mounted, input, &off, piece);
     if (r < 0)
-        set_size(mounted, (uint64_t)st.st_size);
+        cut(mounted, (uint64_t)st.st_size, off);
     return r;
 }
 
@@ -231,6 +257,7 @@ static int insert_bytes(const struct mounted *mounted, uint64_t chunk_no,
 static int update_bytes(const struct mounted *mounted, uint64_t chunk_no,
                         const uint8_t *bytes, size_t len)
 {
+    uint64_t end = chunk_no * mounted->chunksize + len;
     bool last = chunk_no + 1 == mounted->nchunks;
     int r;
 
@@ -239,8 +266,8 @@ static int update_bytes(const struct mounted *mounted, uint64_t chunk_no,
     r = check_size(mounted, chunk_no, len, last);
     if (r == 0)
         r = write_at(mounted, bytes, len, chunk_no * mounted->chunksize);
-    if (r == 0 && last)
-        r = set_size(mounted, chunk_no * mounted->chunksize + len);
+    if (r == 0 && end < mounted->nbytes && last)
+        r = cut(mounted, end, mounted->nbytes);
     return r < 0 ? r : sync_all(mounted);
 }
 

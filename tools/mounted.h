@@ -14,6 +14,7 @@
 struct mounted {
     const char *path;
     int fd;
+    uint64_t nbytes;
     uint64_t nchunks;
     uint64_t chunksize; /* 0: chunks differ in size, or it is not decided yet */
 };

@@ -19,6 +19,7 @@
 #include "source.h"
 #include "state/option_words.h"
 #include "state/params.h"
+#include "target.h"
 #include "threads.h"
 #include "tree_copy.h"
 #include "verb.h"
@@ -298,11 +299,24 @@ static int convert_frame(const struct convert_options *options,
     return r;
 }
 
+/* OUT may be FRAME itself. */
+static int convert_held(const struct convert_options *options,
+                        struct convert *convert)
+{
+    struct store *target = NULL;
+    int r = options->frame.force ? target_hold(convert->out, &target) : 0;
+
+    if (r == 0)
+        r = convert_frame(options, convert);
+    store_close(target);
+    return r;
+}
+
 static int convert_one(void *context, const char *path, const char *out)
 {
     struct convert convert = { .path = path, .out = out };
 
-    return convert_frame(context, &convert);
+    return convert_held(context, &convert);
 }
 
 static int convert_tree(const struct verb *verb,
@@ -368,7 +382,7 @@ static int run(const struct verb *verb, int argc, char **argv)
         verb_usage(verb);
     }
     interrupt_catch();
-    r = convert_frame(&given, &convert);
+    r = convert_held(&given, &convert);
     interrupt_die();
     return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

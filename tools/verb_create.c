@@ -21,6 +21,7 @@
 #include "source.h"
 #include "state/option_words.h"
 #include "state/params.h"
+#include "target.h"
 #include "tree_copy.h"
 #include "verb.h"
 
@@ -86,7 +87,7 @@ static int make_array(void *context, struct store *store)
                            making->create->path);
 }
 
-static int create_output(struct create *create, struct input *input)
+static int create_new(struct create *create, struct input *input)
 {
     struct making making = { create, input };
     struct output *output;
@@ -101,6 +102,17 @@ static int create_output(struct create *create, struct input *input)
     if (r == 0)
         r = output_publish(output, input_likeness(input));
     output_close(output);
+    return r;
+}
+
+static int create_output(struct create *create, struct input *input)
+{
+    struct store *target = NULL;
+    int r = create->force ? target_hold(create->path, &target) : 0;
+
+    if (r == 0)
+        r = create_new(create, input);
+    store_close(target);
     return r;
 }
 

@@ -18,6 +18,7 @@
 #include "remote.h"
 #include "repair/repair.h"
 #include "source.h"
+#include "target.h"
 #include "verb.h"
 
 enum {
@@ -279,6 +280,33 @@ static int open_frame(const struct repair_job *job, struct store **out,
     return r;
 }
 
+static int repair_frame(struct repair_job *job)
+{
+    struct fault fault = FAULT_NONE;
+    struct store *store;
+    int r = open_frame(job, &store, &fault);
+
+    if (r < 0) {
+        source_report(job->path, r, &fault);
+        return r;
+    }
+    r = repair_store(job, store);
+    store_close(store);
+    return r;
+}
+
+/* OUT may be FRAME itself.  Returns as repair_store(). */
+static int repair_held(struct repair_job *job)
+{
+    struct store *target = NULL;
+    int r = job->out && job->force ? target_hold(job->out, &target) : 0;
+
+    if (r == 0)
+        r = repair_frame(job);
+    store_close(target);
+    return r;
+}
+
 /* Take FRAME and OUT from the arguments. */
 static void take_paths(const struct verb *verb, int argc, char **argv,
                        struct repair_job *job)
@@ -306,8 +334,6 @@ static int run(const struct verb *verb, int argc, char **argv)
         ARGS_ROWS,
     };
     struct repair_job job = { 0 };
-    struct fault fault;
-    struct store *store;
     int option;
     int r;
 
@@ -333,13 +359,7 @@ static int run(const struct verb *verb, int argc, char **argv)
         return EXIT_FAILURE;
 
     interrupt_catch();
-    r = open_frame(&job, &store, &fault);
-    if (r < 0) {
-        source_report(job.path, r, &fault);
-    } else {
-        r = repair_store(&job, store);
-        store_close(store);
-    }
+    r = repair_held(&job);
     interrupt_die();
     return r > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

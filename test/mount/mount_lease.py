@@ -92,6 +92,25 @@ def tool_waits_and_says_who_changes_the_frame(layout):
     check(is_record(content()[-CHUNK:], 99), 'what was appended')
 
 
+@layouts
+def tool_makes_no_new_frame_of_one_that_is_being_changed(layout):
+    make(layout)
+    words = {'contiguous': ('convert', '--force', '--codec', 'zlib',
+                            'src/f.b2frame', 'src/f.b2frame'),
+             'sparse': ('repair', '--in-place', 'src/f.b2frame')}[layout]
+    with mounted('mnt') as mount:
+        with opened(mount / 'f', os.O_RDWR | os.O_DIRECT) as fd:
+            write_direct(fd, record(1), 5 * CHUNK)
+            done = b2frame(*words)
+            check(done.returncode == 1, 'replaced beside a writer')
+            check(b'process (%d)' % mount.daemon.pid in done.stderr,
+                  'does not name the daemon: %r' % done.stderr)
+            os.fsync(fd)
+        done = b2frame(*words)
+        check(done.returncode == 0, 'the lease stays: %r' % done.stderr)
+    check(is_record(content()[5 * CHUNK:6 * CHUNK], 1), 'what was written')
+
+
 def punch(fd, off, length):
     libc = ctypes.CDLL(None, use_errno=True)
     check(libc.fallocate(fd, 3, ctypes.c_long(off),
@@ -289,6 +308,7 @@ def mount_reads_what_the_tool_changes_underneath(layout):
 
 
 main(tool_waits_and_says_who_changes_the_frame,
+     tool_makes_no_new_frame_of_one_that_is_being_changed,
      foreign_commit_behind_the_end_is_not_punched,
      second_mount_never_writes_over_the_first,
      what_others_have_appended_is_not_cut_off,

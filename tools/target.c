@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "target.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/retry.h"
+#include "confine.h"
+#include "interrupt.h"
+#include "remote.h"
+#include "source.h"
+#include "store/store_local.h"
+#include "writeback/lease.h"
+
+enum {
+    PATIENCE = 10, /* seconds to wait for a process that has the lease */
+};
+
+/* Is there nothing that could be held?  The one who replaces it finds out what
+   is there. */
+static bool is_no_frame(int error)
+{
+    return error == -ENOENT || error == -ENOTDIR || error == -EINVAL ||
+           error == -EACCES || error == -EPERM || error == -EROFS ||
+           error == -ELOOP;
+}
+
+static int try_hold(const char *path, struct store **out, struct fault *fault)
+{
+    struct store *store;
+    int r = confine_store_open(path, STORE_WRITE, &store);
+
+    if (r < 0)
+        return r;
+    r = lease_take(store, PATIENCE, interrupt_seen, fault);
+    if (r < 0)
+        store_close(store);
+    else
+        *out = store;
+    return r;
+}
+
+int target_hold(const char *path, struct store **out)
+{
+    struct retry retry = RETRY_REPLACED_IN_LINE;
+    struct fault fault = FAULT_NONE;
+    int r;
+
+    *out = NULL;
+    if (strcmp(path, "-") == 0 || remote_is(path))
+        return 0;
+    do
+        r = try_hold(path, out, &fault);
+    while (r == -ESTALE && retry_wait(&retry));
+    if (r == 0 || is_no_frame(r))
+        return 0;
+    source_report(path, r, &fault);
+    return r;
+}
