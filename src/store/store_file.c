@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/retry.h"
 #include "store/store_local_ops.h"
 #include "store/store_local_private.h"
 #include "store/store_place.h"
@@ -117,19 +118,28 @@ static int file_check_place(struct store *store)
 }
 
 /*
- * Was the file removed, and has another file taken its name?  A file that was
- * removed between opening it and locking it for the first time counts, too,
- * because the process that had it locked may have put the content elsewhere.
+ * Was the file removed, and has another file taken its name?  These count, too:
+ *
+ * - a file that was removed between opening it and locking it for the first
+ *   time, because the process that had it locked may have put the content
+ *   elsewhere;
+ * - a file that another process has replaced under another name, after it was
+ *   renamed;
+ * - a file that bears the name of a draft, because the process that replaced it
+ *   was killed before it removed it.
  */
 static bool is_replaced(struct file_store *file)
 {
+    const int fd = fd_of(file->current);
     struct stat mine;
     struct stat there;
     bool replaced;
 
-    if (fstat(fd_of(file->current), &mine) < 0 || mine.st_nlink > 0)
+    if (fstat(fd, &mine) < 0)
         return false;
-    if (file->unlocked)
+    if (mine.st_nlink > 0)
+        return store_local_was_exchanged(fd, &mine);
+    if (file->unlocked || store_local_is_marked_replaced(fd))
         return true;
     pthread_mutex_lock(&file->place_lock);
     replaced = store_place_stat(file->place.dir, file->place.name, &there) == 0;
@@ -219,6 +229,20 @@ static int exchange(const struct file_store *file, struct store_local *draft)
     return r;
 }
 
+/* Put a draft in the place of the file. */
+static int replace(const struct file_store *file, struct store_local *draft)
+{
+    int r;
+
+    store_local_mark_replaced(fd_of(file->current), true);
+    r = exchange(file, draft);
+    if (r == -EINVAL) /* this file system cannot exchange files */
+        r = store_local_rename(draft, file->place.dir, file->place.name, 0);
+    if (r < 0)
+        store_local_mark_replaced(fd_of(file->current), false);
+    return r;
+}
+
 /* The file has no name any more, so the draft does not get one either. */
 static int leave_nameless(const struct store_local *draft)
 {
@@ -270,11 +294,7 @@ static int move_draft(struct file_store *file, struct store_local *draft)
     r = find_place(file);
     if (r == -ENOENT)
         return leave_nameless(draft);
-    if (r == 0)
-        r = exchange(file, draft);
-    if (r == -EINVAL) /* this file system cannot exchange files */
-        r = store_local_rename(draft, file->place.dir, file->place.name, 0);
-    return r;
+    return r < 0 ? r : replace(file, draft);
 }
 
 /* Lock a new file of the frame in the same way as the old one is locked. */
@@ -385,11 +405,46 @@ static int prepare_place(struct file_store *file, int fd, int dirfd,
     return r;
 }
 
-static bool has_name(int fd)
+/* Is a file without a name at a path all the same?  Paths below /proc lead to
+   such files. */
+static bool is_at(int fd, int dirfd, const char *path, unsigned flags)
 {
-    struct stat st;
+    int other = store_local_open(dirfd, path, flags, S_IFREG);
+    struct stat mine;
+    struct stat there;
+    bool same;
 
-    return fstat(fd, &st) == 0 && st.st_nlink > 0;
+    if (other < 0)
+        return false;
+    same = fstat(fd, &mine) == 0 && fstat(other, &there) == 0 &&
+           store_version_same_object(&mine, &there);
+    close(other);
+    return same;
+}
+
+/*
+ * Open a file to change it.  If it is removed right after that, another process
+ * has replaced it, and what is there now is opened.
+ *
+ *  named  receives whether the file has a name
+ */
+static int open_to_change(int dirfd, const char *path, unsigned flags,
+                          bool *named)
+{
+    struct retry retry = RETRY_REPLACED;
+    struct stat st;
+    int fd;
+
+    do {
+        fd = store_local_open(dirfd, path, flags, S_IFREG);
+        if (fd < 0)
+            return fd;
+        *named = fstat(fd, &st) == 0 && st.st_nlink > 0;
+        if (*named || is_at(fd, dirfd, path, flags))
+            return fd;
+        close(fd);
+    } while (retry_wait(&retry));
+    return -ESTALE;
 }
 
 static int open_file(struct file_store *file, int dirfd, const char *path,
@@ -399,10 +454,11 @@ static int open_file(struct file_store *file, int dirfd, const char *path,
     int r;
 
     if (!(flags & STORE_NEW)) {
-        fd = store_local_open(dirfd, path, flags, S_IFREG);
+        fd = flags & STORE_WRITE
+                 ? open_to_change(dirfd, path, flags, &file->unlocked)
+                 : store_local_open(dirfd, path, flags, S_IFREG);
         if (fd < 0)
             return fd;
-        file->unlocked = flags & STORE_WRITE && has_name(fd);
     }
     r = prepare_place(file, fd, dirfd, path, flags);
     if (r < 0 && fd >= 0)

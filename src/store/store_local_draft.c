@@ -2,14 +2,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "store/store_local_private.h"
+#include "store/store_place.h"
 
 /*
  * Lock a draft, because store_remove_stale() would remove an unlocked one.  If
@@ -68,6 +71,31 @@ static bool is_named_after(const char *name, const struct stat *st)
     return strlen(rest) == 16 + 1 + 16 && rest[16] == '.' &&
            (memcmp(rest, number, 16) == 0 ||
             strcmp(rest + 16 + 1, number) == 0);
+}
+
+bool store_local_was_exchanged(int fd, const struct stat *st)
+{
+    char path[PATH_MAX];
+    const char *slash;
+
+    if (store_place_path(fd, path) < 0)
+        return false;
+    slash = strrchr(path, '/');
+    return strncmp(slash + 1, STORE_TEMPORARY, strlen(STORE_TEMPORARY)) == 0 &&
+           is_named_after(slash + 1, st);
+}
+
+void store_local_mark_replaced(int fd, bool replaced)
+{
+    if (replaced)
+        fsetxattr(fd, STORE_REPLACED, "1", 1, 0);
+    else
+        fremovexattr(fd, STORE_REPLACED);
+}
+
+bool store_local_is_marked_replaced(int fd)
+{
+    return fgetxattr(fd, STORE_REPLACED, NULL, 0) >= 0;
 }
 
 static int random_name(char name[STORE_DRAFT_NAME_LEN])

@@ -33,8 +33,7 @@ int store_place_check(int dir, const char *name, const struct stat *file)
     return store_version_same_object(file, &there) ? 0 : -ESTALE;
 }
 
-/* Get the current path of an open file or directory. */
-static int real_path(int fd, char path[PATH_MAX])
+int store_place_path(int fd, char path[PATH_MAX])
 {
     char link[32];
     ssize_t len;
@@ -116,8 +115,8 @@ static int follow(struct store_place *place, int fd, const struct stat *mine)
     char to[PATH_MAX];
     char way[PATH_MAX];
 
-    if (real_path(place->dir, from) < 0 || real_path(fd, to) < 0 ||
-        find_way(from, to, way) < 0)
+    if (store_place_path(place->dir, from) < 0 ||
+        store_place_path(fd, to) < 0 || find_way(from, to, way) < 0)
         return -ESTALE;
     return follow_way(place, way, mine);
 }
@@ -165,7 +164,7 @@ int store_place_open(struct store_place *place, int dirfd, const char *path,
     char real[PATH_MAX];
 
     if (fd >= 0 && flags & STORE_FOLLOW) {
-        int r = real_path(fd, real);
+        int r = store_place_path(fd, real);
 
         if (r < 0)
             return r;

@@ -31,6 +31,10 @@ int store_place_open(struct store_place *place, int dirfd, const char *path,
  */
 int store_place_find(struct store_place *place, int fd);
 
+/* Get the current path of an open file or directory.  Returns 0, -ENOENT if it
+   is not known, or an error from the system. */
+int store_place_path(int fd, char path[PATH_MAX]);
+
 /* Get the stat of a name in a directory.  Returns 0, -EBUSY if it is a mount
    point, or another negative errno. */
 int store_place_stat(int dir, const char *name, struct stat *out);

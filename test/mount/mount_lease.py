@@ -12,12 +12,13 @@ import errno
 import mmap
 import os
 import random
+import shutil
 import struct
 import subprocess
 import threading
 
-from mounted import (B2FRAME, FRAMEFS, Mount, check, error_of, harness,
-                     layouts, main, opened, read, write)
+from mounted import (B2FRAME, FRAMEFS, PATIENCE, Mount, check, error_of,
+                     harness, layouts, main, opened, read, wait_for, write)
 
 CHUNK = 65536
 NCHUNKS = 16
@@ -109,6 +110,43 @@ def tool_makes_no_new_frame_of_one_that_is_being_changed(layout):
         done = b2frame(*words)
         check(done.returncode == 0, 'the lease stays: %r' % done.stderr)
     check(is_record(content()[5 * CHUNK:6 * CHUNK], 1), 'what was written')
+
+
+def child_changes(pid, path):
+    """Has a child of a process a file open for writing?"""
+    try:
+        for child in read('/proc/%d/task/%d/children' % (pid, pid)).split():
+            place = '/proc/%d/' % int(child)
+            for fd in os.listdir(place + 'fd'):
+                flags = read(place + 'fdinfo/' + fd).split()[3]
+                if (os.readlink(place + 'fd/' + fd) == path and
+                        int(flags, 8) & os.O_ACCMODE == os.O_RDWR):
+                    return True
+    except FileNotFoundError:
+        pass
+    return False
+
+
+def tool_that_opens_a_frame_as_it_is_replaced_appends_to_the_new_one():
+    """The tool is delayed after it has opened the file."""
+    if not shutil.which('strace') or harness.SANITIZED:
+        print('no strace here, or not with a sanitizer')
+        return
+    make('contiguous')
+    write('one', record(99))
+    path = os.path.abspath('src/f.b2frame')
+    with subprocess.Popen(
+            ['strace', '-o', 'log', '-P', path, '-e', 'trace=openat,openat2',
+             '-e', 'inject=openat,openat2:delay_exit=1000000',
+             B2FRAME, 'append', path, 'one'],
+            env=harness.environment()) as tool:
+        wait_for(lambda: tool.poll() is not None or
+                 child_changes(tool.pid, path),
+                 'the tool to open the frame')
+        done = b2frame('convert', '--force', '--codec', 'zlib', path, path)
+        check(done.returncode == 0, 'convert: %r' % done.stderr)
+        check(tool.wait(PATIENCE) == 0, 'status of the tool')
+    check(is_record(content()[-CHUNK:], 99), 'what was appended')
 
 
 def punch(fd, off, length):
@@ -309,6 +347,7 @@ def mount_reads_what_the_tool_changes_underneath(layout):
 
 main(tool_waits_and_says_who_changes_the_frame,
      tool_makes_no_new_frame_of_one_that_is_being_changed,
+     tool_that_opens_a_frame_as_it_is_replaced_appends_to_the_new_one,
      foreign_commit_behind_the_end_is_not_punched,
      second_mount_never_writes_over_the_first,
      what_others_have_appended_is_not_cut_off,

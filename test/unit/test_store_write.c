@@ -621,6 +621,67 @@ START_TEST(frame_that_is_removed_before_it_is_locked_is_stale)
 }
 END_TEST
 
+/* Open a file and have the lease on it for a moment. */
+static struct store *open_and_lease(const struct tree *tree)
+{
+    struct store *store = open_file(tree, "file", STORE_WRITE);
+
+    ck_assert_int_eq(store_lease(store, ""), 0);
+    store_unlease(store);
+    return store;
+}
+
+/* Has the file system extended attributes? */
+static bool has_attributes(const struct tree *tree)
+{
+    int fd = openat(tree->fd, "file", O_RDONLY);
+    bool has = fsetxattr(fd, "user.colour", "red", 3, 0) == 0;
+
+    close(fd);
+    return has;
+}
+
+START_TEST(frame_that_is_replaced_under_another_name_is_stale)
+{
+    struct store_object *draft;
+    struct store *store;
+    struct store *other;
+    struct tree tree;
+    bool marked;
+
+    make_tree(&tree);
+    marked = has_attributes(&tree);
+    store = open_and_lease(&tree);
+    ck_assert_int_eq(renameat(tree.fd, "file", tree.fd, "moved"), 0);
+    other = open_file(&tree, "moved", STORE_WRITE);
+    draft = draft_of(other, "new");
+    ck_assert_int_eq(store_lease(other, ""), 0);
+    ck_assert_int_eq(store_publish(other, "", draft), 0);
+    store_object_close(draft);
+    store_close(other);
+    ck_assert_int_eq(store_lease(store, ""), marked ? -ESTALE : 0);
+    store_close(store);
+    remove_tree(&tree);
+}
+END_TEST
+
+/* A process is killed after it has exchanged the file with a draft. */
+START_TEST(frame_that_bears_the_name_of_a_draft_is_stale)
+{
+    char draft[STORE_DRAFT_NAME_LEN];
+    struct store *store;
+    struct tree tree;
+
+    make_tree(&tree);
+    store = open_and_lease(&tree);
+    name_like_draft(&tree, "file", draft, sizeof(draft));
+    ck_assert_int_eq(symlinkat("new", tree.fd, "file"), 0);
+    ck_assert_int_eq(store_lease(store, ""), -ESTALE);
+    store_close(store);
+    remove_tree(&tree);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -643,6 +704,8 @@ int main(void)
         lease_goes_over_to_the_file_that_is_published,
         frame_that_is_in_use_is_not_had_alone,
         frame_that_is_removed_before_it_is_locked_is_stale,
+        frame_that_is_replaced_under_another_name_is_stale,
+        frame_that_bears_the_name_of_a_draft_is_stale,
         NULL,
     };
 
