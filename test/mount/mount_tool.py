@@ -181,6 +181,27 @@ def an_interrupt_leaves_nothing_appended():
         check(read(mount / 'a') == b'before', 'content')
 
 
+def an_interrupt_cuts_off_nothing_that_others_appended():
+    os.mkdir('src')
+    with Mount('src', 'mnt') as mount:
+        write(mount / 'a', b'before')
+        with subprocess.Popen([B2FRAME, 'append', mount / 'a', '-'],
+                              stdin=subprocess.PIPE, bufsize=0,
+                              stderr=subprocess.PIPE,
+                              env=harness.environment()) as tool:
+            tool.stdin.write(bytes(1 << 20))
+            wait_for(lambda: os.stat(mount / 'a').st_size > 1 << 20,
+                     'what is appended')
+            with open(mount / 'a', 'ab') as file:
+                file.write(b'behind')
+            tool.send_signal(signal.SIGINT)
+            check(tool.wait(PATIENCE) == -signal.SIGINT, 'status')
+            said = tool.stderr.read()
+        check(b'another program has appended' in said, 'says %r' % said)
+        check(read(mount / 'a') == b'before' + bytes(1 << 20) + b'behind',
+              'content')
+
+
 def lock_waits(path):
     """Does a process wait for a lock of the file?"""
     inode = ':%d ' % os.stat(path).st_ino
@@ -223,4 +244,5 @@ main(insert,
      wrong_changes_change_nothing,
      other_files_are_what_they_were,
      an_interrupt_leaves_nothing_appended,
+     an_interrupt_cuts_off_nothing_that_others_appended,
      what_is_appended_at_a_time_comes_in_turn)
