@@ -6,22 +6,6 @@
 #include "open/open_file.h"
 #include "tree/attr.h"
 
-/*
- * May the node stand for a frame that another program has put in the place of
- * its own?  Yes, if a program asks for the attributes of the one file that it
- * has open: it reads nothing meanwhile.  With the reply, the kernel drops what
- * it has of the older frame.
- */
-static bool may_follow(struct open_file *open)
-{
-    bool follows;
-
-    pthread_mutex_lock(&open->lock);
-    follows = open->nhandles == 1;
-    pthread_mutex_unlock(&open->lock);
-    return follows;
-}
-
 /* Turn attributes of a file into those that programs see.  The open state
    counts, because it may be newer than the stored file. */
 static void show_open(const struct fs *fs, const struct node *node,
@@ -41,8 +25,21 @@ static void show_open(const struct fs *fs, const struct node *node,
                     file_dirty(version->file), st);
 }
 
+/*
+ * If another frame has replaced one that is open, a node that is looked up does
+ * not stand for both.  But a program that has read a frame to its end, and asks
+ * for its attributes, may wait for more, as `tail -f` does.  So the node
+ * follows to the new frame then, because nobody reads the old one meanwhile.
+ */
+static enum refresh_use use_of(struct open_file *open, bool looked_up)
+{
+    if (looked_up)
+        return REFRESH_TO_READ;
+    return open_file_is_at_rest(open) ? REFRESH_TO_FOLLOW : REFRESH_TO_LOOK;
+}
+
 static int complete_frame(struct fs *fs, struct node *node,
-                          const struct backing_place *place, bool follows,
+                          const struct backing_place *place, bool looked_up,
                           struct stat *st)
 {
     struct open_file *open = open_file_find(fs, node);
@@ -51,9 +48,7 @@ static int complete_frame(struct fs *fs, struct node *node,
 
     if (!open)
         return attr_complete_closed(fs, node, place, st);
-    r = open_file_refresh(fs, open, place, st,
-                          follows && may_follow(open) ? REFRESH_TO_FOLLOW
-                                                      : REFRESH_TO_READ);
+    r = open_file_refresh(fs, open, place, st, use_of(open, looked_up));
     /* While another program changes the file, it looks as it did before. */
     if (r == -EBUSY)
         r = 0;
@@ -76,16 +71,16 @@ static int watch_other(struct fs *fs, struct node *node)
     return r;
 }
 
-/* Complete attributes as open_attr_complete() does.  If `follows`, a node that
-   one program has open may stand for a frame that replaces its own. */
+/* Complete attributes as open_attr_complete() does, for a node that was just
+   looked up, or one that programs know. */
 static int complete(struct fs *fs, struct node *node,
-                    const struct backing_place *place, bool follows,
+                    const struct backing_place *place, bool looked_up,
                     struct stat *st)
 {
     int r = 0;
 
     if (node_traits(node)->decoded)
-        r = complete_frame(fs, node, place, follows, st);
+        r = complete_frame(fs, node, place, looked_up, st);
     else if (fs->writeback && S_ISREG(st->st_mode))
         r = watch_other(fs, node);
     if (node_traits(node)->plain)
@@ -97,7 +92,7 @@ static int complete(struct fs *fs, struct node *node,
 int open_attr_complete(struct fs *fs, struct node *node,
                        const struct backing_place *place, struct stat *st)
 {
-    return complete(fs, node, place, false, st);
+    return complete(fs, node, place, true, st);
 }
 
 /* Get attributes of an open file that is no longer at its place. */
@@ -137,7 +132,7 @@ int open_attr_get(struct fs *fs, struct node *node, struct stat *out)
 
     r = backing_stat(&place, node->id.kind, &st);
     if (r == 0 && node_is(&fs->nodes, node, &st)) {
-        r = complete(fs, node, &place, true, &st);
+        r = complete(fs, node, &place, false, &st);
         if (node_is_removed(&fs->nodes, node))
             st.st_nlink = 0;
         *out = st;

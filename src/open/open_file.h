@@ -59,7 +59,11 @@ struct open_file {
                               itself, */
     int backing_id; /* and the kernel's id for the file; see passthrough.h */
 
-    atomic_uint nwriters; /* handles that were opened for writing; no lock */
+    /* These need no lock. */
+    atomic_uint nwriters; /* handles that were opened for writing */
+    atomic_uint nmidway;  /* reads since the last one that reached the end of
+                             the frame */
+    atomic_llong read_at; /* clock_monotonic_ns() of the last one; 0: never */
 };
 
 /*
@@ -277,6 +281,13 @@ void open_file_remove_handle(struct open_file *open,
 /* Does a program have the file open? */
 bool open_file_has_handles(struct open_file *open);
 
+/* Note that a program reads, and whether that reaches the end of the frame. */
+void open_file_note_read(struct open_file *open, bool reaches_end);
+
+/* Do programs have the file open by one handle, and do they seem to have read
+   it to the end? */
+bool open_file_is_at_rest(struct open_file *open);
+
 /*
  * Leave an open file, and its node, to the programs that have it open: other
  * programs have changed the frame, and the kernel may have pages of the node
@@ -381,8 +392,10 @@ int open_file_watch(struct fs *fs, struct open_file *open);
 enum refresh_use {
     REFRESH_TO_READ,
     REFRESH_TO_WRITE,
-    REFRESH_TO_FOLLOW, /* to read, even if another file has replaced the one
-                          that is open */
+    REFRESH_TO_LOOK,   /* to get attributes: if another frame has replaced the
+                          one that is open, that returns -ESTALE, and leaves it
+                          to others to look up the new one */
+    REFRESH_TO_FOLLOW, /* likewise, but the node then stands for the new one */
 };
 
 /*

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/clock.h"
 #include "open/open_file.h"
 #include "tree/fs.h"
+
+enum {
+    MIDWAY_MIN = 2,              /* so many reads before the end: more follow */
+    REST_NS = 1000 * 1000 * 1000 /* after the last read */
+};
 
 void open_file_begin_admission(struct open_file *open)
 {
@@ -55,6 +61,26 @@ bool open_file_has_handles(struct open_file *open)
     any = open->nhandles > 0;
     pthread_mutex_unlock(&open->lock);
     return any;
+}
+
+void open_file_note_read(struct open_file *open, bool reaches_end)
+{
+    open->read_at = clock_monotonic_ns();
+    if (reaches_end)
+        open->nmidway = 0;
+    else if (open->nmidway < MIDWAY_MIN)
+        open->nmidway++;
+}
+
+bool open_file_is_at_rest(struct open_file *open)
+{
+    bool only_one;
+
+    pthread_mutex_lock(&open->lock);
+    only_one = open->nhandles == 1;
+    pthread_mutex_unlock(&open->lock);
+    return only_one && open->nmidway < MIDWAY_MIN &&
+           clock_monotonic_ns() - open->read_at > REST_NS;
 }
 
 static bool can_outdate(const struct fs *fs, const struct open_file *open)

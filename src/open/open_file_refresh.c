@@ -210,6 +210,7 @@ struct refresh {
     const struct seen_file *seen;
     uint64_t stamp; /* of the seen file, from before this look */
     bool writable;
+    bool looks;      /* leave a file that replaces that of the node to others */
     bool follows;    /* the node may stand for a file that replaces its own */
     bool superseded; /* other programs have changed the file */
     bool replaced;   /* another file has replaced the one being changed */
@@ -312,6 +313,10 @@ static int refresh_anew(struct fs *fs, struct open_file *open,
         end_refresh(fs, open, NULL);
         return -ESTALE;
     }
+    if (is_other_frame(open, how) && how->looks) {
+        end_refresh(fs, open, NULL);
+        return -ESTALE;
+    }
     if (is_other_frame(open, how))
         return part(fs, open, how, NULL);
     writable = how->writable && !is_outdating(fs, open);
@@ -342,6 +347,7 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
         .seen = &seen,
         .stamp = store_version_stamp(store_version_of(st)),
         .writable = use == REFRESH_TO_WRITE,
+        .looks = use == REFRESH_TO_LOOK,
         .follows = use == REFRESH_TO_FOLLOW,
         .superseded = is_superseded(open),
     };

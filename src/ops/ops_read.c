@@ -132,6 +132,9 @@ static int read_frame(fuse_req_t req, const struct attempt *attempt,
     int r = read_state(attempt, size, off, &data);
 
     if (r == 0)
+        open_file_note_read(attempt->handle->open,
+                            off + size >= file_size(attempt->version->file));
+    if (r == 0)
         fuse_reply_iov(req, data.iov, (int)data.niov);
     else if (r != -EAGAIN)
         request_fail(req, r);

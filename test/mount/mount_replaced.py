@@ -238,6 +238,26 @@ def held_file_is_shown_anew_at_once(file):
         old = new
 
 
+@kinds(False, True)
+def program_that_is_reading_gets_the_old_file_to_its_end(file):
+    """Even if it asks for attributes meanwhile."""
+    if file.kind == 'sparse' and file.direct:
+        return
+    old = content(1) + content(2) + content(3) + content(4)
+    file.rewrite(old)
+    with open(file.seen, 'rb', buffering=0) as held:
+        os.posix_fadvise(held.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
+        data = b''.join(held.read(len(old) // 16) for _ in range(4))
+        file.rename_over(content(9) * 20)
+        with contextlib.suppress(OSError):  # ESTALE
+            for _ in range(12):
+                os.fstat(held.fileno())
+                time.sleep(0.1)  # longer than attributes are known
+                data += held.read(len(old) // 16)
+        check(data == old[:len(data)], 'is mixed: ' + versions_in(data))
+        check(file.kind == 'sparse' or len(data) > len(old) - 16, 'is cut')
+
+
 def frame_that_a_commit_has_put_into_another_file_is_followed():
     """Several programs have it open, and others open it anew."""
     content = random.Random(SEED).randbytes(SIZE_MAX)
@@ -404,5 +424,6 @@ def readers_get_one_version_of_a_file_that_is_replaced(file):
 
 
 main(held_file_is_shown_anew_at_once,
+     program_that_is_reading_gets_the_old_file_to_its_end,
      frame_that_a_commit_has_put_into_another_file_is_followed,
      readers_get_one_version_of_a_file_that_is_replaced)
