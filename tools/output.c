@@ -16,6 +16,7 @@
 #include "confine.h"
 #include "copy_fd.h"
 #include "dress.h"
+#include "frame/frame_object.h"
 #include "interrupt.h"
 #include "remote.h"
 #include "source.h"
@@ -288,6 +289,18 @@ static void rename_draft(struct output *output, const struct stat *old)
         memcpy(output->draft, name, sizeof(name));
 }
 
+/* Tell programs that have a sparse frame open that it is replaced. */
+static void mark_index(int dir)
+{
+    int fd = openat(dir, FRAME_OBJECT_INDEX,
+                    O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    store_mark_replaced(fd, true);
+    close(fd);
+}
+
 /* Let any program remove the old file or frame if this one is killed while that
    has the name of the draft. */
 static void mark_old(struct output *output)
@@ -299,10 +312,12 @@ static void mark_old(struct output *output)
         return;
     if (fstat(fd, &old) < 0)
         old.st_mode = 0;
-    if (S_ISDIR(old.st_mode))
+    if (S_ISDIR(old.st_mode)) {
+        mark_index(fd);
         private_dir_mark(fd);
-    else if (S_ISREG(old.st_mode))
+    } else if (S_ISREG(old.st_mode)) {
         rename_draft(output, &old);
+    }
     close(fd);
 }
 

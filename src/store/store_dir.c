@@ -10,27 +10,8 @@
 #include <unistd.h>
 
 #include "base/identity.h"
-#include "base/retry.h"
+#include "store/store_dir_private.h"
 #include "store/store_local_ops.h"
-#include "store/store_local_private.h"
-
-struct dir_store {
-    struct store_local_head head;
-    int fd;
-    bool writable;
-    bool noatime;                   /* see STORE_NOATIME */
-    mode_t mode;                    /* of the first file that is created */
-    struct store_object *lock_file; /* NULL: none */
-
-    /* Used by the thread that changes the frame. */
-    bool leased; /* see store_lease() */
-    int in_use;  /* the directory, open for store_lock_in_use(); or -1 */
-
-    /* A leaf lock, which guards: */
-    pthread_mutex_t lock;
-    struct store_object *lease; /* file that is, was or will be locked; NULL:
-                                   none yet */
-};
 
 static int fd_of(const struct store_object *object)
 {
@@ -54,20 +35,8 @@ static struct store_object *get_lease(struct dir_store *dir)
     return lease;
 }
 
-/* Takes over the caller's reference. */
-static void set_lease(struct dir_store *dir, struct store_object *lease)
-{
-    struct store_object *old;
-
-    pthread_mutex_lock(&dir->lock);
-    old = dir->lease;
-    dir->lease = lease;
-    pthread_mutex_unlock(&dir->lock);
-    store_object_close(old);
-}
-
 /* Is this open file the one that the name refers to now? */
-static bool bears_name(const struct dir_store *dir, const char *name, int fd)
+bool store_dir_bears_name(const struct dir_store *dir, const char *name, int fd)
 {
     struct stat there;
     struct stat mine;
@@ -83,7 +52,7 @@ static struct store_object *find_open(struct dir_store *dir, const char *name)
 {
     struct store_object *lease = get_lease(dir);
 
-    if (lease && !bears_name(dir, name, fd_of(lease))) {
+    if (lease && !store_dir_bears_name(dir, name, fd_of(lease))) {
         store_object_close(lease);
         lease = NULL;
     }
@@ -151,104 +120,6 @@ static int dir_self(struct store *store, struct store_stat *out)
 static int dir_check(struct store *store, int how)
 {
     return identity_check(((struct dir_store *)store)->fd, how);
-}
-
-/* Lease an open file.  Returns -ESTALE if its name refers to another one by
-   now. */
-static int lease_named(const struct dir_store *dir, const char *name, int fd)
-{
-    int r = store_local_lease(fd);
-
-    if (r < 0 || bears_name(dir, name, fd))
-        return r;
-    store_local_unlease(fd);
-    return -ESTALE;
-}
-
-/* Open the file that the name refers to now, to lease it. */
-static int open_newest(struct dir_store *dir, const char *name)
-{
-    struct store_object *lease;
-    int fd = store_local_open(dir->fd, name, STORE_WRITE, S_IFREG);
-    int r;
-
-    if (fd < 0)
-        return fd;
-    r = store_local_object(fd, true, &lease);
-    if (r == 0)
-        set_lease(dir, lease);
-    return r;
-}
-
-static int lease_newest(struct dir_store *dir, const char *name)
-{
-    int r = open_newest(dir, name);
-
-    return r < 0 ? r : lease_named(dir, name, fd_of(dir->lease));
-}
-
-static int dir_prepare_lease(struct store *store, const char *name)
-{
-    struct dir_store *dir = (struct dir_store *)store;
-    int r = dir->writable ? open_newest(dir, name) : -EROFS;
-
-    return r == -ENOENT ? 0 : r;
-}
-
-/* Try the file that was opened last before the others, because its mode may no
-   longer let us open it for writing. */
-static int dir_lease(struct store *store, const char *name)
-{
-    struct dir_store *dir = (struct dir_store *)store;
-    struct retry retry = RETRY_REPLACED;
-    int r;
-
-    if (!dir->writable)
-        return -EROFS;
-    r = dir->lease ? lease_named(dir, name, fd_of(dir->lease))
-                   : lease_newest(dir, name);
-    while (r == -ESTALE && retry_wait(&retry))
-        r = lease_newest(dir, name);
-    if (r == -ENOENT) /* the first commit creates the file */
-        r = 0;
-    dir->leased = r == 0;
-    return r;
-}
-
-static void dir_unlease(struct store *store)
-{
-    struct dir_store *dir = (struct dir_store *)store;
-
-    if (dir->leased && dir->lease)
-        store_local_unlease(fd_of(dir->lease));
-    dir->leased = false;
-}
-
-static long dir_lease_holder(struct store *store, const char *name)
-{
-    const struct dir_store *dir = (const struct dir_store *)store;
-    int fd = store_local_open(dir->fd, name, 0, S_IFREG);
-    long pid;
-
-    if (fd < 0)
-        return 0;
-    pid = store_local_lease_holder(fd);
-    close(fd);
-    return pid;
-}
-
-static int dir_lock_in_use(struct store *store)
-{
-    struct dir_store *dir = (struct dir_store *)store;
-
-    return store_local_dir_lock_in_use(dir->fd, &dir->in_use);
-}
-
-static int dir_lock_in_use_alone(struct store *store)
-{
-    struct dir_store *dir = (struct dir_store *)store;
-
-    return store_local_dir_lock_in_use_alone(dir->fd, &dir->in_use);
 }
 
 static struct store_object *dir_lock_file(struct store *store)
@@ -366,7 +237,7 @@ static int dir_publish(struct store *store, const char *name,
        sees that the name refers to the new file. */
     if (dir->lease)
         store_local_unlease(fd_of(dir->lease));
-    set_lease(dir, store_object_get(draft));
+    store_dir_set_lease(dir, store_object_get(draft));
     return 0;
 }
 
@@ -440,12 +311,12 @@ static const struct store_local_ops dir_local_ops = {
     .self = dir_self,
     .check = dir_check,
     .lock_file = dir_lock_file,
-    .lease = dir_lease,
-    .prepare_lease = dir_prepare_lease,
-    .unlease = dir_unlease,
-    .lease_holder = dir_lease_holder,
-    .lock_in_use = dir_lock_in_use,
-    .lock_in_use_alone = dir_lock_in_use_alone,
+    .lease = store_dir_lease,
+    .prepare_lease = store_dir_prepare_lease,
+    .unlease = store_dir_unlease,
+    .lease_holder = store_dir_lease_holder,
+    .lock_in_use = store_dir_lock_in_use,
+    .lock_in_use_alone = store_dir_lock_in_use_alone,
 };
 
 static const struct store_ops dir_ops = {
@@ -484,6 +355,7 @@ int store_dir_open(int dirfd, const char *path, unsigned flags,
     dir->in_use = -1;
     dir->mode = store_local_mode(flags);
     dir->writable = flags & STORE_WRITE;
+    dir->temporary = dir->writable && store_local_is_temporary(fd);
     dir->noatime = flags & (STORE_WRITE | STORE_NOATIME);
     if (flags & STORE_LOCK)
         r = store_local_lock_file(fd, STORE_LOCK_SUFFIX, fd, flags,

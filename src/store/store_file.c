@@ -234,12 +234,12 @@ static int replace(const struct file_store *file, struct store_local *draft)
 {
     int r;
 
-    store_local_mark_replaced(fd_of(file->current), true);
+    store_mark_replaced(fd_of(file->current), true);
     r = exchange(file, draft);
     if (r == -EINVAL) /* this file system cannot exchange files */
         r = store_local_rename(draft, file->place.dir, file->place.name, 0);
     if (r < 0)
-        store_local_mark_replaced(fd_of(file->current), false);
+        store_mark_replaced(fd_of(file->current), false);
     return r;
 }
 

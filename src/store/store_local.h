@@ -217,6 +217,14 @@ enum {
    may remove. */
 void store_stale_name(const struct stat *file, char name[STORE_DRAFT_NAME_LEN]);
 
+/*
+ * Mark the file of a frame, or the index file of a sparse one, that is about to
+ * be replaced; or remove the mark.  It tells other processes that have the file
+ * open, and find it without a name or under a temporary one, that it is not the
+ * frame any more.  Without extended attributes there are no marks.
+ */
+void store_mark_replaced(int fd, bool replaced);
+
 /* Suffix of a lock file's name; see store_lock_file(). */
 #define STORE_LOCK_SUFFIX ".b2lock"
 

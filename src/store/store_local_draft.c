@@ -73,19 +73,35 @@ static bool is_named_after(const char *name, const struct stat *st)
             strcmp(rest + 16 + 1, number) == 0);
 }
 
+/* Get the name of an open file or directory, if it is a temporary one; else
+   NULL. */
+static const char *temporary_name(int fd, char path[PATH_MAX])
+{
+    const char *name;
+
+    if (store_place_path(fd, path) < 0)
+        return NULL;
+    name = strrchr(path, '/') + 1;
+    return strncmp(name, STORE_TEMPORARY, strlen(STORE_TEMPORARY)) == 0 ? name
+                                                                        : NULL;
+}
+
+bool store_local_is_temporary(int fd)
+{
+    char path[PATH_MAX];
+
+    return temporary_name(fd, path) != NULL;
+}
+
 bool store_local_was_exchanged(int fd, const struct stat *st)
 {
     char path[PATH_MAX];
-    const char *slash;
+    const char *name = temporary_name(fd, path);
 
-    if (store_place_path(fd, path) < 0)
-        return false;
-    slash = strrchr(path, '/');
-    return strncmp(slash + 1, STORE_TEMPORARY, strlen(STORE_TEMPORARY)) == 0 &&
-           is_named_after(slash + 1, st);
+    return name && is_named_after(name, st);
 }
 
-void store_local_mark_replaced(int fd, bool replaced)
+void store_mark_replaced(int fd, bool replaced)
 {
     if (replaced)
         fsetxattr(fd, STORE_REPLACED, "1", 1, 0);

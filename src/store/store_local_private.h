@@ -11,7 +11,7 @@
 
 /* The common parts of the stores of a local file and of a local directory. */
 
-/* An extended attribute, see store_local_mark_replaced(). */
+/* An extended attribute, see store_mark_replaced(). */
 #define STORE_REPLACED "user.framefs.replaced"
 
 /* The head of both, whose store_ops have `local`. */
@@ -109,16 +109,14 @@ int store_local_dir_lock_in_use_alone(int dir, int *in_use);
 /* Do the work of store_lease_holder() for an open file. */
 long store_local_lease_holder(int fd);
 
-/*
- * Mark a file that is about to be replaced, or remove the mark.  The mark tells
- * other processes that have the file open, and find it without a name, that its
- * content is in another one.  Without extended attributes there are no marks.
- */
-void store_local_mark_replaced(int fd, bool replaced);
+/* Has a file a mark, see store_mark_replaced()? */
 bool store_local_is_marked_replaced(int fd);
 
 /* Does an open file bear the name of the draft with which it was exchanged? */
 bool store_local_was_exchanged(int fd, const struct stat *st);
+
+/* Does an open file or directory bear a temporary name? */
+bool store_local_is_temporary(int fd);
 
 /*
  * Open a lock file, or create it.

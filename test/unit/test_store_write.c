@@ -682,6 +682,53 @@ START_TEST(frame_that_bears_the_name_of_a_draft_is_stale)
 }
 END_TEST
 
+/* Make a directory that holds a file. */
+static void make_directory(const struct tree *tree)
+{
+    int fd;
+
+    ck_assert_int_eq(mkdirat(tree->fd, "frame", 0700), 0);
+    fd = openat(tree->fd, "frame/index", O_WRONLY | O_CREAT | O_EXCL, 0600);
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+}
+
+/* A process that replaces a directory is killed, or is about to remove it. */
+START_TEST(directory_that_is_replaced_is_stale)
+{
+    for (int removed = 0; removed < 2; removed++) {
+        struct store *stores[2];
+        struct tree tree;
+        bool marked;
+        int fd;
+
+        make_tree(&tree);
+        marked = has_attributes(&tree);
+        make_directory(&tree);
+        for (int i = 0; i < 2; i++)
+            stores[i] = open_either(&tree, true);
+        ck_assert_int_eq(store_lease(stores[0], "index"), 0);
+        store_unlease(stores[0]);
+        fd = openat(tree.fd, "frame/index", O_RDONLY);
+        store_mark_replaced(fd, true);
+        close(fd);
+        ck_assert_int_eq(store_lease(stores[0], "index"), 0);
+        store_unlease(stores[0]);
+        ck_assert_int_eq(
+            renameat(tree.fd, "frame", tree.fd, STORE_TEMPORARY "1.0"), 0);
+        if (removed)
+            ck_assert_int_eq(unlinkat(tree.fd, STORE_TEMPORARY "1.0/index", 0),
+                             0);
+        for (int i = 0; i < 2; i++) {
+            ck_assert_int_eq(store_lease(stores[i], "index"),
+                             marked || removed ? -ESTALE : 0);
+            store_close(stores[i]);
+        }
+        remove_tree(&tree);
+    }
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -706,6 +753,7 @@ int main(void)
         frame_that_is_removed_before_it_is_locked_is_stale,
         frame_that_is_replaced_under_another_name_is_stale,
         frame_that_bears_the_name_of_a_draft_is_stale,
+        directory_that_is_replaced_is_stale,
         NULL,
     };
 
