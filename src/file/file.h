@@ -459,7 +459,7 @@ void file_set_unlinked(struct file *file, bool unlinked);
 void file_abandon(struct file *file, bool abandoned);
 
 /* Return the error of an earlier commit that has not been reported yet, which
-   reports it; else 0. */
+   reports it; else 0.  Lost changes are an error each time. */
 int file_take_error(struct file *file, struct fault *fault);
 
 /* Return the number of bytes that are written and not yet committed.  For bytes

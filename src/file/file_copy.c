@@ -7,6 +7,7 @@
 #include "file/file.h"
 #include "file/file_chunk_edit.h"
 #include "file/view.h"
+#include "writeback/recover.h"
 #include "writeback/writeback.h"
 
 enum {
@@ -147,6 +148,11 @@ static int copy_all(const struct file_copy *copy, uint64_t *done,
     if (alike && rest.len >= copy->dst->states.chunksize &&
         copy->src->states.begun)
         r = writeback_commit(copy->src, NULL, fault);
+    /* Programs see what no stored chunk has any more. */
+    if (file_is_orphaned(copy->src))
+        alike = false;
+    else if (r == 0 && recover_has_lost(copy->src))
+        r = gate_failure(copy->src, fault);
     while (r == 0 && rest.len > 0 && rest.src_off < file_size(copy->src)) {
         uint64_t n = 0;
 

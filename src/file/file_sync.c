@@ -7,11 +7,18 @@
 #include "writeback/recover.h"
 #include "writeback/writeback.h"
 
+/* Another thread's commit, such as one of the flusher, may have lost changes
+   while this thread waited for it.  Then there was nothing left to commit. */
+static int check_lost(struct file *file, int r, struct fault *fault)
+{
+    return r == 0 && recover_has_lost(file) ? gate_failure(file, fault) : r;
+}
+
 int file_commit(struct file *file, struct fault *fault)
 {
-    if (file_is_orphaned(file))
+    if (recover_has_lost(file))
         return gate_failure(file, fault);
-    return writeback_commit_nosync(file, fault);
+    return check_lost(file, writeback_commit_nosync(file, fault), fault);
 }
 
 int file_sync(struct file *file, struct fault *fault)
@@ -25,7 +32,7 @@ int file_sync(struct file *file, struct fault *fault)
         return gate_failure(file, fault);
     r = writeback_commit(file, NULL, fault);
     writeback_take_error(file, &told);
-    return r;
+    return check_lost(file, r, fault);
 }
 
 /* Does each change, by whatever program, change the mark of the frame? */

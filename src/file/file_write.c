@@ -7,6 +7,7 @@
 #include "file/view.h"
 #include "state/file_private.h"
 #include "writeback/encode.h"
+#include "writeback/recover.h"
 #include "writeback/writeback.h"
 
 /* Return the end of a write as the gate needs it: 0 for an array, because a
@@ -130,10 +131,26 @@ static int check_end(const struct file *file, uint64_t off, uint64_t len,
     return off + len > max ? fault_set(fault, -EFBIG, 0, NULL) : 0;
 }
 
+/* Does an error look as if another program had changed the frame, because there
+   is not even its bucket any more? */
+static bool is_bucket_gone(struct file *file, int error, struct fault *fault)
+{
+    struct fault gone;
+
+    if (error != -ESTALE || file->gate.failed < 0 ||
+        !store_names_once(file->constant.store) ||
+        recover_explain_gone(file, &gone) != -ENOENT)
+        return false;
+    *fault = gone;
+    return true;
+}
+
 int file_explain(struct file *file, int error, struct fault *fault)
 {
     int r;
 
+    if (is_bucket_gone(file, error, fault))
+        return -ENOENT;
     if (error != -EAGAIN)
         return error;
     r = file_take_error(file, fault);

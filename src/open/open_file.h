@@ -44,8 +44,9 @@ struct open_file {
     unsigned nhandles;          /* handles that the kernel has, */
     unsigned nwriting;          /* and those of them that may write */
     bool outdated;              /* see open_file_outdate() */
-    unsigned nrefused;          /* how often pages were refused because other
-                                   programs have changed the frame */
+    unsigned nrefused;          /* how often pages were refused, or changes
+                                   lost, because other programs have changed
+                                   the frame */
     struct lost_ranges lost;    /* see open_file_lost.h */
     int refused;                /* result of the last commit by free_space.c */
     struct timespec refused_at; /* when that was, by CLOCK_MONOTONIC */
@@ -319,9 +320,9 @@ bool open_file_is_outdated(struct open_file *open);
    out what was dirty. */
 void open_file_outdate_unused(struct fs *fs, struct open_file *open);
 
-/* Record that pages were refused with -ESTALE.  Every program that may have
-   written to them gets this error when it syncs or closes the file.  Returns
-   whether these pages are the first. */
+/* Record that pages were refused with -ESTALE, or changes lost.  Every program
+   that may have written them gets this error when it syncs or closes the file.
+   Returns whether these are the first. */
 bool open_file_note_refused(struct open_file *open);
 
 /* Have pages been refused since this handle was added? */

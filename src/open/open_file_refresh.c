@@ -71,6 +71,19 @@ static bool changes_frame(const struct open_version *version)
     return version && version->writable && version->file;
 }
 
+/* If changes of a frame are lost, because other programs have changed it, tell
+   each program that may have made them. */
+static void note_lost(struct fs *fs, struct open_file *open, struct file *file)
+{
+    struct unwritten bytes = { .error = -ESTALE, .fate = "lost" };
+    struct fault fault;
+
+    if (file_take_error(file, &fault) == -ESTALE &&
+        open_file_note_refused(open) &&
+        file_unsaved(file, &bytes.off, &bytes.end))
+        report_lost(&fs->nodes, open->node, &bytes);
+}
+
 /* Make `version`, unless it is NULL, the current state, and return the old
    one. */
 static struct open_version *end_refresh(struct fs *fs, struct open_file *open,
@@ -79,6 +92,8 @@ static struct open_version *end_refresh(struct fs *fs, struct open_file *open,
     struct open_version *old = NULL;
     bool outdates = false;
 
+    if (version && changes_frame(open->current))
+        note_lost(fs, open, open->current->file);
     pthread_mutex_lock(&open->lock);
     if (version) {
         old = open->current;

@@ -29,6 +29,7 @@ struct file_writeback {
     struct list encoded; /* encoded chunks for the next commit */
     uint64_t lost_off;   /* range of the bytes that are lost for good */
     uint64_t lost_end;
+    bool lost;          /* changes are; until the file is closed */
     int error;          /* error of a commit, not yet reported to a caller */
     struct fault fault; /* describes `error` */
 

@@ -95,8 +95,8 @@ static int try_merge(struct file *file, struct fault *fault)
     r = file_state_open(file->constant.context, file->constant.store, 0,
                         &state->frame, fault);
     if (r == -ENOENT) {
-        fault_set(fault, -ESTALE, 0, "another program has removed the frame");
-        r = 1;
+        r = recover_explain_gone(file, fault);
+        r = r == -ESTALE ? 1 : r;
     }
     if (r == 0)
         r = rebase(&merge, state->frame, fault);

@@ -107,6 +107,24 @@ static int check_array(const struct file *file, struct frame *frame,
                             "another program has changed the array");
 }
 
+static int stop(void *context __attribute__((unused)),
+                const char *name __attribute__((unused)))
+{
+    return 1;
+}
+
+int recover_explain_gone(struct file *file, struct fault *fault)
+{
+    int r = store_list(file->constant.store, stop, NULL);
+
+    if (r == -ENOENT)
+        return fault_set(fault, r, 0, "the bucket of the frame is gone");
+    if (r < 0 && r != -EACCES && r != -ENOTSUP)
+        return fault_set(fault, r, 0, NULL);
+    return fault_set(fault, -ESTALE, 0,
+                     "another program has removed the frame");
+}
+
 int recover_reopen(struct file *file, bool to_change, struct fault *fault)
 {
     struct file_state *state;
@@ -127,8 +145,7 @@ int recover_reopen(struct file *file, bool to_change, struct fault *fault)
     if (r < 0) {
         free(state);
         return r == -ENOENT && store_names_once(file->constant.store)
-                   ? fault_set(fault, -ESTALE, 0,
-                               "another program has removed the frame")
+                   ? recover_explain_gone(file, fault)
                    : r;
     }
     if (!are_alike(file->states.newest->frame, state->frame))
@@ -169,17 +186,28 @@ bool recover_find_unsaved(struct file *file, uint64_t *off, uint64_t *end)
     return true;
 }
 
+bool recover_has_lost(struct file *file)
+{
+    bool lost;
+
+    pthread_mutex_lock(&file->gate.lock);
+    lost = file->writeback->lost;
+    pthread_mutex_unlock(&file->gate.lock);
+    return lost;
+}
+
 /* Note that changes can no longer be committed, and which bytes this costs. */
 static void fail_for_good(struct file *file)
 {
     uint64_t off = 0;
     uint64_t end = 0;
+    bool lost = recover_find_unsaved(file, &off, &end);
 
-    recover_find_unsaved(file, &off, &end);
     file->gate.failed = -ESTALE;
     pthread_mutex_lock(&file->gate.lock);
     file->writeback->lost_off = off;
     file->writeback->lost_end = end;
+    file->writeback->lost |= lost || file->states.resized;
     file->states.resized = false;
     pthread_mutex_unlock(&file->gate.lock);
 }

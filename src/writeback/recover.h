@@ -15,6 +15,13 @@
  */
 
 /*
+ * Find out why the server has no index any more.  Returns -ESTALE if another
+ * program has removed the frame; -ENOENT if the bucket is gone, too, which says
+ * nothing about the frame; or an error of the store.
+ */
+int recover_explain_gone(struct file *file, struct fault *fault);
+
+/*
  * Reopen the frame, unless the file is failed for good.  An exclusive writer
  * calls this.
  *
@@ -39,6 +46,9 @@ void recover_use_state(struct file *file, struct file_state *state);
  * behind the last.  Returns false if there are none.
  */
 bool recover_find_unsaved(struct file *file, uint64_t *off, uint64_t *end);
+
+/* Were changes lost for good, because another program has changed the frame? */
+bool recover_has_lost(struct file *file);
 
 /* Drop all uncommitted bytes, because other programs have changed the frame.
    The committer calls this, while it keeps encoders out. */

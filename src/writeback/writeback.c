@@ -243,7 +243,7 @@ int writeback_take_error(struct file *file, struct fault *fault)
         *fault = file->writeback->fault;
     file->writeback->error = 0;
     pthread_mutex_unlock(&file->gate.lock);
-    return r;
+    return r == 0 && recover_has_lost(file) ? gate_failure(file, fault) : r;
 }
 
 /* Rewrite the frame.  The memory for the new state is allocated before, because

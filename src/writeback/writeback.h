@@ -56,7 +56,8 @@ int writeback_commit_nosync(struct file *file, struct fault *fault);
 int writeback_flush(struct file *file);
 
 /* Return the error of a background commit that no caller has got yet, and
-   forget it; else return 0. */
+   forget it; else return 0.  If changes were lost for good, that is an error
+   each time. */
 int writeback_take_error(struct file *file, struct fault *fault);
 
 /* Is there anything to commit? */

@@ -288,6 +288,31 @@ def what_is_written_to_a_frame_of_others_is_lost_when_it_is_closed():
         check(read(mount / 'a') == DATA[::-1], 'content')
 
 
+def each_sync_and_close_tells_that_bytes_are_lost():
+    """Also after another program has opened the frame of others."""
+    for opens in True, False:
+        make()
+        with Mount('src', 'mnt', '-o', 'commit=600') as mount:
+            fd = os.open(mount / 'a', os.O_RDWR | os.O_DIRECT)
+            reader = os.open(mount / 'a', os.O_RDONLY)
+            os.pwrite(fd, b'mine', 0)
+            os.fsync(fd)
+            os.pwrite(fd, b'lost', 0)
+            write('src/a.b2frame', frame(DATA[::-1], 10000))
+            check(error_of(os.fsync, fd) == errno.ESTALE, 'is synced')
+            if opens:
+                check(read(mount / 'a') == DATA[::-1], 'content')
+            calls = [os.fsync] * 3 + [lambda fd: os.close(os.dup(fd))] * 2
+            errors = [error_of(call, fd) for call in calls]
+            check(set(errors) == {errno.ESTALE}, '%s: %s' % (opens, errors))
+            check(error_of(os.close, fd) == errno.ESTALE, 'close')
+            os.close(reader)
+            with open(mount / 'a', 'r+b', buffering=0) as file:
+                file.write(b'new')
+                os.fsync(file.fileno())
+        check_frames({'src/a.b2frame': b'new' + DATA[::-1][3:]})
+
+
 def check_refused(fd):
     """The path of a descriptor does not lead to the frame that has taken the
     name."""
@@ -515,6 +540,7 @@ main(frame_that_is_replaced,
      broken_state_in_between_is_passed_over,
      files_become_frames_and_back,
      what_is_written_to_a_frame_of_others_is_lost_when_it_is_closed,
+     each_sync_and_close_tells_that_bytes_are_lost,
      frame_that_was_looked_up_anew_is_not_changed_as_the_old_one,
      frame_that_is_open_is_not_changed_as_the_one_it_replaced,
      frame_is_closed_before_it_is_looked_up_anew,
