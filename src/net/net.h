@@ -266,7 +266,7 @@ void net_run(struct net *net, struct net_request *requests, size_t n);
 /* Reasons for which requests are tried again. */
 enum net_cause {
     NET_BUSY,       /* 429 or 503 */
-    NET_FAILING,    /* another 5xx, or 408 */
+    NET_FAILING,    /* another 5xx, 408, or 409 of requests that meet */
     NET_CONNECTION, /* none was possible, or it was lost */
     NET_SLOW,       /* nothing came for a long time */
     NET_WRONG,      /* a reply that is too short or not the one asked for */

@@ -131,7 +131,13 @@ static void judge_status(const struct net_transfer *transfer,
     case 407:
         judge_refusal(transfer, out);
         return;
-    case 409: /* another request changes the object at this moment */
+    case 409:
+        if (s3_error_is_busy(transfer->code)) {
+            retry(out, NET_FAILING, "another request changes the object");
+            return;
+        }
+        finish(out, -ESTALE, NULL);
+        return;
     case 412:
         finish(out, -ESTALE, NULL);
         return;

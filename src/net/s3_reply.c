@@ -216,6 +216,18 @@ int s3_error_space(const char *code)
                : 0;
 }
 
+bool s3_error_is_busy(const char *code)
+{
+    static const char *const codes[] = { "ConditionalRequestConflict",
+                                         "ConcurrentModification",
+                                         "OperationAborted" };
+
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+        if (strcmp(code, codes[i]) == 0)
+            return true;
+    return false;
+}
+
 int s3_error_parse(const char *text, size_t len, struct s3_error *out,
                    struct fault *fault)
 {

@@ -67,6 +67,10 @@ struct s3_error {
    -ENOSPC if the server is full, or 0. */
 int s3_error_space(const char *code);
 
+/* Does the code say that another request changes the object at this moment, so
+   that this one is to be made again? */
+bool s3_error_is_busy(const char *code);
+
 /* Parse Error, or ErrorResponse with an Error inside. */
 int s3_error_parse(const char *text, size_t len, struct s3_error *out,
                    struct fault *fault);

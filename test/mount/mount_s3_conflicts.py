@@ -16,7 +16,7 @@ import time
 
 from mounted import (Mount, b2frame, check, error_of, harness,
                      main, opened, read, sh, wait_for, write)
-from s3_frames import (CHUNK, CONTENT, NCHUNKS, check_frame,
+from s3_frames import (CHUNK, CONTENT, NCHUNKS, check_frame, figures,
                        from_the_daemon, make, mounted, patched, prepare_commit, put)
 from s3_server import S3, error
 from web import Plan
@@ -192,9 +192,39 @@ def a_writer_of_a_bucket_that_is_gone_does_not_wait_for_memory():
         sh('rm -r top')
 
 
+def conflicts_of_requests_are_tried_again():
+    """As the server wants it: two requests for an object came together."""
+    with mounted() as (server, mount):
+        fd = os.open(mount / 'f', os.O_RDWR)
+        put(fd, b'x', 0)
+        os.fsync(fd)
+        refused = []
+
+        def plan(request, _):
+            if (request.method == 'PUT' and len(refused) < 40 and
+                    refused.count(request.path) < 4):
+                refused.append(request.path)
+                return Plan(status=409, body=error('ConditionalRequestConflict'))
+            return None
+
+        server.forget(plan)
+        put(fd, b'y', 0)
+        os.fsync(fd)
+        check(len(refused) == 8, '%s' % refused)
+        check(figures(mount)['conflicts'] == 0, 'a conflict')
+        os.close(fd)
+        refused.clear()
+        b2frame('create', '--layout', 'sparse', 'raw', server.url + 'new')
+        check(len(refused) >= 8, '%s' % refused)
+        server.forget()
+    check_frame(patched(CONTENT, 0, b'y'))
+    check_frame(CONTENT, 'top/new')
+
+
 harness.need_remote()
 main(a_sync_tells_of_a_conflict_that_the_daemon_has_met,
      a_close_tells_of_a_conflict_that_the_daemon_has_met,
      no_older_bytes_are_copied_after_a_conflict,
      a_bucket_that_is_gone_is_an_error,
-     a_writer_of_a_bucket_that_is_gone_does_not_wait_for_memory)
+     a_writer_of_a_bucket_that_is_gone_does_not_wait_for_memory,
+     conflicts_of_requests_are_tried_again)
