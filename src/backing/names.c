@@ -318,8 +318,11 @@ static int try_suffix(const struct names_dir *dir, const char *shown,
     /* An index file would turn the directory into a frame. */
     if (frame_object_is_index(name))
         return 0;
-    /* An entry that is about to go still has its name. */
+    /* An entry that is about to go still has its name, and one that is about to
+       come will have it. */
     r = dir->kind(dir->context, name);
+    if (r == ENTRY_NONE)
+        r = kind_of(dir, name);
     if (r != ENTRY_NONE)
         return r < 0 ? r : 0;
     return names_will_show(dir, &coming, shown);

@@ -272,27 +272,31 @@ static int exchange_nodes(const struct move *move)
     return r < 0 ? r : move_node(move, to, from->parent, move->back);
 }
 
-/* Choose the names under which two entries change places. */
+/* Choose the names under which two entries change places.  An entry that is no
+   frame has no choice, so the other one is named after it. */
 static int choose_names(struct move *move)
 {
-    struct side *from = &move->from;
-    struct side *to = &move->to;
-    struct names_dir names = names_at(move, to);
-    struct names_dir names_back = names_at(move, from);
-    struct names_change comes = coming(from, move->target);
-    struct names_change comes_back = coming(to, move->back);
-    int r =
-        choose_target(&names, from, to, move->args->new_shown, move->target);
+    bool swapped = is_frame(&move->from) && !is_frame(&move->to);
+    struct side *one = swapped ? &move->to : &move->from;
+    struct side *other = swapped ? &move->from : &move->to;
+    const char *shown[2] = { move->args->new_shown, move->args->shown };
+    char *targets[2] = { move->target, move->back };
+    struct names_dir names = names_at(move, other);
+    struct names_dir names_back = names_at(move, one);
+    struct names_change comes = coming(one, targets[swapped]);
+    struct names_change comes_back = coming(other, targets[!swapped]);
+    int r = choose_target(&names, one, other, shown[swapped], targets[swapped]);
 
     if (r < 0)
         return r;
-    if (from->parent == to->parent)
+    if (one->parent == other->parent)
         names_note(&names_back, &comes);
-    r = choose_target(&names_back, to, from, move->args->shown, move->back);
-    if (r < 0 || from->parent != to->parent || !is_frame(from))
+    r = choose_target(&names_back, other, one, shown[!swapped],
+                      targets[!swapped]);
+    if (r < 0 || one->parent != other->parent || !is_frame(one))
         return r;
     names_note(&names, &comes_back);
-    r = names_will_show(&names, &comes, move->args->new_shown);
+    r = names_will_show(&names, &comes, shown[swapped]);
     return r < 0 ? r : r > 0 ? 0 : -EXDEV;
 }
 

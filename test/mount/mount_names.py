@@ -171,7 +171,8 @@ def npy(items):
 
 def frames_get_the_name_that_was_asked_for():
     make('x.b2frame', 'p.b2f', 'p.b2frame', 'both.b2f', 'both.b2frame', 'r!',
-         's.b2f', 't.b2frame', 'u.b2f', 'u.b2frame/')
+         's.b2f', 't.b2frame', 'u.b2f', 'u.b2frame/',
+         'w!', 'w.b2frame.b2frame')
     os.mkdir('src/d')
     write('src/d/x.b2frame', frame(content('d'), 4096))
     with Mount('src', 'mnt') as mount:
@@ -196,6 +197,10 @@ def frames_get_the_name_that_was_asked_for():
         check(error_of(renameat2, mount / 's', mount / 't', NOREPLACE) ==
               errno.EEXIST, 'replaced')
         moved('s', 's.b2frame', content('s.b2f'), NOREPLACE)
+        # The file takes the name that the frame would be stored under.
+        moved('w.b2frame', 'w', content('w.b2frame.b2frame'), EXCHANGE)
+        check(read(mount / 'w.b2frame') == OTHER, 'exchanged with a file')
+        moved('w.b2frame', 'w', OTHER, EXCHANGE)
         moved('d/x', 'y.b2frame', content('d'))
         moved('y.b2frame', 'r', content('d'))
         check(error_of(os.rename, mount / 'r', mount / 'd') == errno.EISDIR,
