@@ -15,9 +15,16 @@ enum {
     CONFLICT_TRIES = 3, /* while the server says that there is a conflict, but
                            has the object that is expected */
     DELETE_TRIES = 3,
+
+    /* Seconds in the life of a marker, see s3_is_young_marker(). */
+    MARKER_FRESH = 1,   /* age up to which it may be deleted */
+    MARKER_TIMEOUT = 2, /* of the request for that */
+    MARKER_YOUNG = 5,   /* age up to which it is not replaced */
 };
 
 static const char marker_prefix[] = "moved-";
+
+const char s3_marker[] = "framefs has moved the frame that was here\n";
 
 int s3_put_id(char id[NET_ID_MAX])
 {
@@ -46,6 +53,12 @@ int s3_marker_id(char id[NET_ID_MAX])
 bool s3_is_marker(const char *id)
 {
     return strncmp(id, marker_prefix, strlen(marker_prefix)) == 0;
+}
+
+bool s3_is_young_marker(const struct s3_found *found)
+{
+    return s3_is_marker(found->id) && found->date > 0 && found->modified > 0 &&
+           found->date - found->modified < MARKER_YOUNG;
 }
 
 int64_t s3_put_id_time(const char *id)
@@ -196,6 +209,7 @@ static int try_delete(struct net *net, const struct url *url,
         .url = url,
         .whole = true,
         .once = true,
+        .timeout = s3_is_marker(found->id) ? MARKER_TIMEOUT : 0,
         .lines = lines,
     };
 
@@ -219,7 +233,7 @@ static bool is_same(const struct s3_found *a, const struct s3_found *b)
 /* Find out the effect of a request that has failed.  Returns 0 if the object is
    gone, -EAGAIN if it is still there, or an error. */
 static int ask_deleted(struct net *net, const struct url *url,
-                       const struct s3_found *first, int error)
+                       struct s3_found *first, int error)
 {
     struct s3_found now;
     int r = s3_find(net, url, &now);
@@ -228,9 +242,45 @@ static int ask_deleted(struct net *net, const struct url *url,
         return 0;
     if (r < 0)
         return error;
-    if (is_same(first, &now))
+    if (is_same(first, &now)) {
+        *first = now;
         return -EAGAIN;
+    }
     return error == -EIO ? -EEXIST : -ESTALE;
+}
+
+/* Put a marker again that is too old to be deleted.  Returns -ESTALE if another
+   object has taken its place. */
+static int renew_marker(struct net *net, const struct url *url,
+                        struct s3_found *marker)
+{
+    char id[NET_ID_MAX];
+    struct s3_found found;
+    const struct s3_put put = {
+        .url = url,
+        .body = s3_marker,
+        .len = strlen(s3_marker),
+        .id = id,
+        .conditions = net_get_conditions(net, url->host),
+        .expected = marker->etag,
+    };
+    int r;
+
+    if (!s3_is_marker(marker->id) || put.conditions == NET_CONDITIONS_UNKNOWN ||
+        put.conditions == NET_CONDITIONS_IGNORED ||
+        (marker->date > 0 && marker->modified > 0 &&
+         marker->date - marker->modified <= MARKER_FRESH))
+        return 0;
+    r = s3_marker_id(id);
+    if (r == 0)
+        r = s3_put(net, &put, &found);
+    if (r == 0)
+        r = s3_find(net, url, &found);
+    if (r == 0 && strcmp(found.id, id) != 0)
+        r = -ESTALE;
+    if (r == 0)
+        *marker = found;
+    return r == -ENOENT ? -ESTALE : r;
 }
 
 int s3_delete_once(struct net *net, const struct url *url, const char *expected)
@@ -247,8 +297,11 @@ int s3_delete_once(struct net *net, const struct url *url, const char *expected)
         return r;
     r = -EAGAIN;
     for (int i = 0; i < DELETE_TRIES && r == -EAGAIN; i++) {
-        int error = try_delete(net, url, &first, conditional);
+        int error = renew_marker(net, url, &first);
 
+        if (error < 0)
+            return error == -ESTALE && doubt ? -EEXIST : error;
+        error = try_delete(net, url, &first, conditional);
         if (error == 0 || error == -ENOENT)
             return 0;
         if (error != -EIO && error != -ESTALE && error != -ENOTSUP)

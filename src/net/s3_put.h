@@ -31,6 +31,9 @@ int64_t s3_put_id_time(const char *id);
 int s3_marker_id(char id[NET_ID_MAX]);
 bool s3_is_marker(const char *id);
 
+/* The content of a marker. */
+extern const char s3_marker[];
+
 /* An object to be put. */
 struct s3_put {
     const struct url *url;
@@ -68,6 +71,14 @@ int s3_put(struct net *net, const struct s3_put *put, struct s3_found *found);
 /* Ask for the object that the server has.  Returns 0, -ENOENT or another error
    of struct net_request. */
 int s3_find(struct net *net, const struct url *url, struct s3_found *out);
+
+/*
+ * Is there a marker that its owner may be about to delete?  Many servers delete
+ * an object although it is no longer the one that is expected.  So a marker is
+ * deleted only in the first second or so, if need be after it was put again,
+ * and others let it be until it is some seconds old, by the server's clock.
+ */
+bool s3_is_young_marker(const struct s3_found *found);
 
 /* Delete an object with a key that nobody else uses.  Returns 0, even if there
    is none, or an error of struct net_request. */

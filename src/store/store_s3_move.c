@@ -8,8 +8,6 @@
 #include "store/http_list.h"
 #include "store/store_http_private.h"
 
-static const char marker[] = "framefs has moved the frame that was here\n";
-
 static struct http_store *store_of(struct store *base)
 {
     return (struct http_store *)base;
@@ -73,8 +71,8 @@ int store_s3_retire(struct store *base, const char *name,
     struct url url;
     const struct s3_put put = {
         .url = &url,
-        .body = marker,
-        .len = strlen(marker),
+        .body = s3_marker,
+        .len = strlen(s3_marker),
         .id = id,
         .conditions = net_get_conditions(net, http_store_url(store)->host),
         .expected = tag->etag,
@@ -112,6 +110,7 @@ int store_s3_delete_marker(struct store *base, const char *name)
         return r;
     r = s3_find(store->context->net, &url, &found);
     if (r == 0 && s3_is_marker(found.id)) {
+        s3_check_place(base); /* finds out what the server does of conditions */
         r = s3_delete_once(store->context->net, &url, found.etag);
         r = r == 0 ? 1 : r;
     }

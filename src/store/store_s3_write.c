@@ -4,12 +4,18 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/retry.h"
 #include "base/size.h"
 #include "net/s3_probe.h"
 #include "net/s3_put.h"
 #include "store/http_cached.h"
 #include "store/http_memory.h"
 #include "store/store_http_private.h"
+
+enum {
+    MARKER_PATIENCE = 10, /* seconds */
+    MARKER_PAUSE_NS = 50 * 1000 * 1000,
+};
 
 /* An object that is being made. */
 struct s3_object {
@@ -298,7 +304,27 @@ static bool may_replace(const struct s3_object *object,
                         const struct s3_found *found)
 {
     return is_in_doubt(object->http.store, found->id) ||
-           (object->expected[0] == '\0' && s3_is_marker(found->id));
+           (object->expected[0] == '\0' && s3_is_marker(found->id) &&
+            !s3_is_young_marker(found));
+}
+
+/* Find out which object the server has.  Wait for the program that deletes a
+   young marker. */
+static int find_present(struct net *net, const struct url *url,
+                        struct s3_found *found)
+{
+    struct retry retry = { .tries_left = RETRY_ANY_NUMBER,
+                           .patience_ns = MARKER_PATIENCE * CLOCK_SECOND_NS,
+                           .pause_ns = MARKER_PAUSE_NS,
+                           .pause_max_ns = MARKER_PAUSE_NS };
+    int r;
+
+    do
+        r = s3_find(net, url, found);
+    while (r == 0 && s3_is_young_marker(found) && retry_wait(&retry));
+    if (r == -ENOENT)
+        *found = (struct s3_found){ 0 };
+    return r;
 }
 
 /* Put a draft where the server has another object than expected, if it may
@@ -315,8 +341,12 @@ static int put_again(struct s3_object *object, int error,
     r = url_join(http_store_url(store), object->http.name, &url);
     if (r < 0)
         return r;
-    r = s3_find(store->context->net, &url, found);
+    r = object->expected[0] == '\0'
+            ? find_present(store->context->net, &url, found)
+            : s3_find(store->context->net, &url, found);
     url_fini(&url);
+    if (r == -ENOENT && object->expected[0] == '\0')
+        return put(object, "", found);
     if (r < 0 || !may_replace(object, found))
         return error;
     strcpy(object->expected, found->etag);

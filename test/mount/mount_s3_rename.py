@@ -424,6 +424,44 @@ def a_new_frame_takes_the_place_of_a_marker():
     check(len(objects('top/runs/f.b2frame')) == 6, 'garbage')
 
 
+def a_new_frame_is_not_deleted_in_place_of_a_marker():
+    """By a server that ignores the condition of that request."""
+    make('top/runs/f.b2frame', DATA)
+    write('raw', OTHER)
+    with mounted() as (server, mount):
+        server.bucket.deletes = False
+        os.stat(mount / 'f')
+        url = server.url + 'runs/f.b2frame'
+        created = []
+        looks = []
+
+        def create():
+            b2frame('create', '--layout', 'sparse', '--chunksize', '64k',
+                    'raw', url)
+            created.append(url)
+
+        thread = threading.Thread(target=create)
+
+        def plan(request, _):
+            if not request.path.endswith('f.b2frame/chunks.b2frame'):
+                return
+            looks.append(request.method)
+            if request.method == 'DELETE' and not thread.ident:
+                looks.clear()
+                thread.start()
+                wait_for(lambda: created or looks.count('HEAD') > 4,
+                         'the other program')
+
+        server.forget(plan)
+        os.rename(mount / 'f', mount / 'g')
+        thread.join()
+        server.forget()
+        check(created, 'is not created')
+        check(state_of(server, 'f.b2frame', [OTHER]) == 0, 'the new one')
+    check_frame('top/runs/f.b2frame', OTHER)
+    check_frame('top/runs/g.b2frame', DATA)
+
+
 def directories_are_renamed_while_they_are_empty():
     with mounted() as (_, mount):
         os.mkdir(mount / 'empty')
@@ -459,4 +497,5 @@ main(the_server_copies_the_chunks,
      a_writer_of_another_host_gets_estale,
      a_kill_leaves_one_name_or_both,
      a_new_frame_takes_the_place_of_a_marker,
+     a_new_frame_is_not_deleted_in_place_of_a_marker,
      directories_are_renamed_while_they_are_empty)
