@@ -56,7 +56,8 @@ static bool take_unformed(struct fs *fs, struct node *node)
     bool unformed;
 
     pthread_mutex_lock(&fs->nodes.lock);
-    unformed = node->unformed && !node->open && !node_is_removed_locked(node);
+    unformed = node->unformed && !node->open && node->nheld == 0 &&
+               !node_is_removed_locked(node);
     if (unformed)
         node->unformed = false;
     pthread_mutex_unlock(&fs->nodes.lock);

@@ -195,18 +195,30 @@ static bool are_times_of_draft(const struct node *node, int to_set)
 static int set_stored(struct fs *fs, struct node *node, const struct stat *attr,
                       int to_set)
 {
-    bool emptied = (to_set & FUSE_SET_ATTR_SIZE) && attr->st_size == 0;
     int r = 0;
 
-    if (emptied) {
-        reform_hold(fs, node);
+    if ((to_set & FUSE_SET_ATTR_SIZE) && attr->st_size == 0)
         r = reform_empty(fs, node);
-    }
-    if (r == 0)
-        r = setattr_apply(fs, node, attr, to_set);
-    if (emptied)
-        reform_release(fs, node);
-    return r;
+    return r == 0 ? setattr_apply(fs, node, attr, to_set) : r;
+}
+
+/* A program that truncates a file by its name has it open for a moment only.
+   Keep it in its form until the reply, which tells its attributes. */
+static void begin_resize(struct fs *fs, struct node *node, bool resizes)
+{
+    if (!resizes)
+        return;
+    node_ref(&fs->nodes, node);
+    reform_hold(fs, node);
+}
+
+static void end_resize(struct fs *fs, struct node *node, bool resizes)
+{
+    if (!resizes)
+        return;
+    reform_release(fs, node);
+    reform_run(fs, node);
+    node_unref(&fs->nodes, node);
 }
 
 static void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
@@ -214,6 +226,7 @@ static void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 {
     struct fs *fs = request_fs(req);
     struct node *node = request_node(fs, ino);
+    bool resizes = !fi && (to_set & FUSE_SET_ATTR_SIZE);
     struct stat st;
     int r;
 
@@ -225,6 +238,7 @@ static void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
         ops_getattr(req, ino, fi);
         return;
     }
+    begin_resize(fs, node, resizes);
     r = to_set & FUSE_SET_ATTR_SIZE ? killpriv_drop(req, node) : 0;
     sync_note(fs, node);
     if (r == 0)
@@ -236,7 +250,7 @@ static void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
     if (r == 0 && to_set)
         r = set_stored(fs, node, attr, to_set);
     /* No close() follows truncate() that would commit it. */
-    if (r == 0 && !fi && (to_set & FUSE_SET_ATTR_SIZE))
+    if (r == 0 && resizes)
         open_file_commit_node(fs, node);
     if (r == 0)
         r = open_attr_get(fs, node, &st);
@@ -244,6 +258,7 @@ static void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
         request_fail_change(req, r);
     else
         reply_attr(fs, req, &st);
+    end_resize(fs, node, resizes);
 }
 
 static void ops_readlink(fuse_req_t req, fuse_ino_t ino)

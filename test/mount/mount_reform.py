@@ -195,6 +195,22 @@ def plain_file_that_shrinks_becomes_a_frame(layout):
     check_sound('src/a.b2frame')
 
 
+@layouts
+def file_that_is_truncated_by_its_name_changes_its_form(layout):
+    with mounted('below=3000', layout) as mount:
+        for i in range(10):
+            path = mount / str(i)
+            write(path, SMALL)
+            await_plain(str(i))
+            os.truncate(path, 3500)
+            check(read(path) == SMALL + bytes(3500 - len(SMALL)), 'larger')
+            await_frame(str(i))
+            os.truncate(path, 100)
+            check(read(path) == SMALL[:100], 'smaller')
+        await_plain('9')
+        check_nothing_left()
+
+
 def plain_files_of_users_stay_plain():
     os.mkdir('src')
     write('src/a', SMALL)
@@ -510,6 +526,7 @@ main(small_files_become_plain,
      attributes_are_kept,
      plain_file_that_grows_becomes_a_frame,
      plain_file_that_shrinks_becomes_a_frame,
+     file_that_is_truncated_by_its_name_changes_its_form,
      plain_files_of_users_stay_plain,
      frames_and_stores_stay_files,
      file_with_two_names_stays_a_frame,
