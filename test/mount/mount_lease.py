@@ -161,14 +161,15 @@ def foreign_commit_behind_the_end_is_not_punched(layout):
     make(layout)
     write('one', record(99))
     with mounted('mnt') as mount:
-        with opened(mount / 'f', os.O_RDWR | os.O_DIRECT) as fd:
-            write_direct(fd, record(77), NCHUNKS * CHUNK)
-            # The tool changes a copy, which then overwrites the original.
-            harness.run('cp', '-r', 'src/f.b2frame', 'copy')
-            check(b2frame('append', 'copy', 'one').returncode == 0, 'append')
-            overwrite('copy', 'src/f.b2frame')
-            os.ftruncate(fd, NCHUNKS * CHUNK)
-            check(error_of(os.fsync, fd) == errno.ESTALE, 'fsync')
+        fd = os.open(mount / 'f', os.O_RDWR | os.O_DIRECT)
+        write_direct(fd, record(77), NCHUNKS * CHUNK)
+        # The tool changes a copy, which then overwrites the original.
+        harness.run('cp', '-r', 'src/f.b2frame', 'copy')
+        check(b2frame('append', 'copy', 'one').returncode == 0, 'append')
+        overwrite('copy', 'src/f.b2frame')
+        os.ftruncate(fd, NCHUNKS * CHUNK)
+        check(error_of(os.fsync, fd) == errno.ESTALE, 'fsync')
+        check(error_of(os.close, fd) == errno.ESTALE, 'close')
     data = content()
     check(len(data) == (NCHUNKS + 1) * CHUNK and
           is_record(data[-CHUNK:], 99), 'what others wrote is gone')
