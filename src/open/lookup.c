@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "base/clock.h"
+#include "base/hash.h"
 #include "base/retry.h"
 #include "frame/frame.h"
 #include "open/deferred_close.h"
@@ -10,6 +12,9 @@
 #include "open/open_file.h"
 #include "store/store_local.h"
 #include "store/store_version.h"
+
+/* How long a file counts as one that others replace all the time. */
+static const int64_t REFUSED_NS = INT64_C(10) * 1000 * 1000 * 1000;
 
 /* frame_mark() of the stored frame; 0 if it cannot be read. */
 static uint64_t read_mark(const struct fs *fs, const struct node *node,
@@ -257,4 +262,33 @@ int lookup_name(struct fs *fs, struct node *parent, const char *shown,
         r = try_lookup(fs, parent, shown, out, st);
     } while ((r == -ENOENT || r == -ESTALE) && nreformed != fs->nreformed);
     return r;
+}
+
+/* Where it is recorded that a file with the name of this node was refused. */
+static atomic_llong *refused_at(struct fs *fs, const struct node *node)
+{
+    uint64_t hash;
+
+    pthread_mutex_lock(&fs->nodes.lock);
+    hash = hash_mix((uintptr_t)node->parent, hash_text(node->name));
+    pthread_mutex_unlock(&fs->nodes.lock);
+    return &fs->refused_at[hash % FS_NREFUSED];
+}
+
+void lookup_note_refused(struct fs *fs, const struct node *node)
+{
+    long long now = clock_monotonic_ns();
+
+    atomic_store(&fs->kernel_stale_at, now);
+    atomic_store(refused_at(fs, node), now);
+}
+
+bool lookup_was_refused(struct fs *fs, const struct node *node)
+{
+    long long last;
+
+    if (!open_file_was_kernel_stale(fs))
+        return false;
+    last = atomic_load(refused_at(fs, node));
+    return last > 0 && clock_monotonic_ns() - last <= REFUSED_NS;
 }

@@ -29,4 +29,13 @@ int lookup_entry(struct fs *fs, const struct found_entry *entry,
 int lookup_name(struct fs *fs, struct node *parent, const char *shown,
                 struct node **out, struct stat *st);
 
+/*
+ * Note that a program could not open a node, because other programs have
+ * replaced or changed its file.  The kernel then looks the name up and tries
+ * again, but only once.  So for some seconds it must not cache the name, and
+ * has looked it up before the first try, too.
+ */
+void lookup_note_refused(struct fs *fs, const struct node *node);
+bool lookup_was_refused(struct fs *fs, const struct node *node);
+
 #endif

@@ -39,16 +39,23 @@ void reply_attr(const struct fs *fs, fuse_req_t req, const struct stat *st)
     fuse_reply_attr(req, &shown, attr_timeout(fs));
 }
 
-struct fuse_entry_param entry_param(const struct fs *fs,
-                                    const struct node *node,
+/* How long it may cache the name of a node. */
+static double entry_timeout(struct fs *fs, const struct node *node)
+{
+    if (lookup_was_refused(fs, node))
+        return 0;
+    return fs->shown.entry_timeout < 0 ? timeout_default
+                                       : fs->shown.entry_timeout;
+}
+
+struct fuse_entry_param entry_param(struct fs *fs, const struct node *node,
                                     const struct stat *st)
 {
     return (struct fuse_entry_param){
         .ino = (uintptr_t)node,
         .attr = shown_attr(fs, st),
         .attr_timeout = attr_timeout(fs),
-        .entry_timeout = fs->shown.entry_timeout < 0 ? timeout_default
-                                                     : fs->shown.entry_timeout,
+        .entry_timeout = entry_timeout(fs, node),
     };
 }
 

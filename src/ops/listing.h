@@ -10,8 +10,7 @@
 void reply_attr(const struct fs *fs, fuse_req_t req, const struct stat *st);
 
 /* The reply to a lookup of an entry. */
-struct fuse_entry_param entry_param(const struct fs *fs,
-                                    const struct node *node,
+struct fuse_entry_param entry_param(struct fs *fs, const struct node *node,
                                     const struct stat *st);
 
 /* Part of a directory, in the kernel's format. */

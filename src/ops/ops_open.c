@@ -7,6 +7,7 @@
 #include "open/handle.h"
 #include "open/kernel.h"
 #include "open/kernel_readahead.h"
+#include "open/lookup.h"
 #include "open/reform.h"
 #include "ops/killpriv.h"
 #include "ops/ops_private.h"
@@ -224,6 +225,8 @@ void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
                 ? open_chunk(fs, node, fi)
                 : open_handle(req, node, fi);
 
+    if (r == -ESTALE)
+        lookup_note_refused(fs, node);
     if (r < 0) {
         request_fail(req, r);
         return;

@@ -25,7 +25,8 @@ struct kernel_readahead;
 struct open_file;
 
 enum {
-    FS_PLAIN_MAX = 512 /* bytes of a list of suffixes, with its end */
+    FS_PLAIN_MAX = 512, /* bytes of a list of suffixes, with its end */
+    FS_NREFUSED = 64    /* a power of two */
 };
 
 /* Which new files become no frames. */
@@ -93,6 +94,11 @@ struct fs {
     /* clock_monotonic_ns() when the kernel's cache of some file was last found
        to be wrong; 0: never. */
     atomic_llong kernel_stale_at;
+
+    /* The same for the last time that a file could not be opened, because other
+       programs had replaced it; by a hash of its name.  See
+       lookup_note_refused(). */
+    atomic_llong refused_at[FS_NREFUSED];
 
     atomic_uint nrequests; /* of the kernel, so far; wraps around */
     atomic_uint nwriters;  /* handles of all files that are open for writing */

@@ -10,8 +10,8 @@ Each version of the content has a size of its own, and every 8 bytes of it hold
 the version and their position, so that a reader knows which versions its bytes
 are of.
 
-FRAMEFS_REPLACED_SECONDS (1) is how long programs replace and read a file in
-each of the cases with both at a time, and FRAMEFS_REPLACED_STEPS (8) the number
+FRAMEFS_REPLACED_SECONDS (0.5) is how long programs replace and read a file in
+each of the cases with both at a time, and FRAMEFS_REPLACED_STEPS (5) the number
 of changes in the others.  FRAMEFS_REPLACED_SEED (a new one) sets the sizes.
 """
 
@@ -31,8 +31,8 @@ import traceback
 from mounted import (Mount, b2frame, check, frame, harness, main, read, wait_for,
                      write)
 
-SECONDS = float(os.environ.get('FRAMEFS_REPLACED_SECONDS', '1'))
-STEPS = int(os.environ.get('FRAMEFS_REPLACED_STEPS', '8'))
+SECONDS = float(os.environ.get('FRAMEFS_REPLACED_SECONDS', '0.5'))
+STEPS = int(os.environ.get('FRAMEFS_REPLACED_STEPS', '5'))
 SEED = int(os.environ.get('FRAMEFS_REPLACED_SEED', random.randrange(10**6)))
 KINDS = ('contiguous', 'sparse', 'plain')
 SIZE_MAX = 400000
@@ -40,19 +40,23 @@ CHUNKSIZE = 65536
 OPTIONS = '-o', 'chunksize=64K,plain=txt'
 
 
+def words(version, n):
+    """Return so many words of a version."""
+    first = version << 32
+    return array.array('Q', range(first, first + n)).tobytes()
+
+
 @functools.lru_cache(64)
 def content(version):
     """Return the content of a version."""
-    first = version << 32
-    n = random.Random(SEED + version).randrange(1, SIZE_MAX // 8)
-    return array.array('Q', range(first, first + n)).tobytes()
+    return words(version,
+                 random.Random(SEED + version).randrange(1, SIZE_MAX // 8))
 
 
 def versions_in(data):
     """Return which versions bytes are of, with their positions."""
-    words = array.array('Q', data[:len(data) // 8 * 8])
     found = collections.OrderedDict()
-    for i, word in enumerate(words):
+    for i, word in enumerate(array.array('Q', data[:len(data) // 8 * 8])):
         found.setdefault(word >> 32, 8 * i)
     return '%d bytes, versions from offsets on: %s' % (len(data), dict(found))
 
@@ -105,17 +109,17 @@ class File:
 
 
 @contextlib.contextmanager
-def mounted(kind):
-    """Mount `src` twice."""
+def mounted(kind, options='rw'):
+    """Mount `src` twice, with more options."""
     layout = 'sparse' if kind == 'sparse' else 'contiguous'
     os.makedirs('src', exist_ok=True)
     os.makedirs('second', exist_ok=True)
-    with Mount('src', 'mnt', *OPTIONS + ('-o', 'layout=' + layout)) as mount, \
-            Mount('src', 'second', *OPTIONS + ('-o', 'layout=' + layout)):
+    how = *OPTIONS, '-o', 'layout=%s,%s' % (layout, options)
+    with Mount('src', 'mnt', *how) as mount, Mount('src', 'second', *how):
         yield mount
 
 
-def kinds(*whose):
+def kinds(*whose, **how):
     """Run a case for each kind of files, and for changes by the second mount,
     by programs in SOURCE or both.  These cannot rename sparse frames over each
     other."""
@@ -130,7 +134,7 @@ def kinds(*whose):
                     with harness.inside(place):
                         os.mkdir('mnt')
                         try:
-                            with mounted(kind):
+                            with mounted(kind, **how):
                                 test(File(kind, direct))
                         except (harness.Failure, OSError) as failure:
                             failures.append('%s: %s' % (place, failure))
@@ -238,21 +242,20 @@ def held_file_is_shown_anew_at_once(file):
         old = new
 
 
-@kinds(False, True)
+@kinds(False, True, options='attr_timeout=0')
 def program_that_is_reading_gets_the_old_file_to_its_end(file):
     """Even if it asks for attributes meanwhile."""
     if file.kind == 'sparse' and file.direct:
         return
-    old = content(1) + content(2) + content(3) + content(4)
+    old = words(1, SIZE_MAX // 8)
     file.rewrite(old)
     with open(file.seen, 'rb', buffering=0) as held:
         os.posix_fadvise(held.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
         data = b''.join(held.read(len(old) // 16) for _ in range(4))
-        file.rename_over(content(9) * 20)
+        file.rename_over(words(2, SIZE_MAX // 4))
         with contextlib.suppress(OSError):  # ESTALE
             for _ in range(12):
                 os.fstat(held.fileno())
-                time.sleep(0.1)  # longer than attributes are known
                 data += held.read(len(old) // 16)
         check(data == old[:len(data)], 'is mixed: ' + versions_in(data))
         check(file.kind == 'sparse' or len(data) > len(old) - 16, 'is cut')
