@@ -18,6 +18,7 @@ import collections
 import contextlib
 import errno
 import os
+import random
 import struct
 import sys
 import time
@@ -28,29 +29,32 @@ from mounted import (Mount, PATIENCE, b2frame, check, check_sound, layouts,
                      main, read, write)
 
 NPROGRAMS = 3  # in each mount
-NRECORDS = int(os.environ.get('FRAMEFS_APPEND_RECORDS', '40'))
-RECORD = 64
-BODY = struct.Struct('<QQQ32s')
+NRECORDS = int(os.environ.get('FRAMEFS_APPEND_RECORDS', '25'))
+PART = 64
+BODY = struct.Struct('<QQQQ24s')
+# The kernel gives EIO to one of the programs whose pages were refused.
 AGAIN = (errno.ESTALE, errno.EBUSY, errno.EIO)
-APPEND = os.O_WRONLY | os.O_APPEND
 
 
-def record(program, number, slot=0):
-    """Return a record, which has a sum and no zero at its end."""
-    body = BODY.pack(program, number, slot, b'%032d' % number)
+def part(program, number, part_no, nparts):
+    """Return a part of a record, which has a sum and no zero at its end."""
+    body = BODY.pack(program, number, part_no, nparts, b'%024d' % number)
     return body + struct.pack('<II', zlib.crc32(body), 0xffffffff)
 
 
+def record(program, number, nparts=1):
+    return b''.join(part(program, number, part_no, nparts)
+                    for part_no in range(nparts))
+
+
 def parse(data):
-    """Return the program, number and slot of a record."""
-    program, number, slot, _ = BODY.unpack(data[:BODY.size])
-    return (program, number, slot) \
-        if data == record(program, number, slot) else None
+    """Return the program, the number, the part and how many there are."""
+    found = BODY.unpack(data[:BODY.size])[:4]
+    return found if data == part(*found) else None
 
 
-def put(path, flags, data, off, sync):
-    """Open a file, write to it, and close it."""
-    fd = os.open(path, flags)
+def put(fd, data, off, sync):
+    """Write to a file, and close it."""
     try:
         if off is None:
             written = os.write(fd, data)
@@ -66,16 +70,19 @@ def put(path, flags, data, off, sync):
     os.close(fd)
 
 
-def is_put(counts, *args):
+def is_put(counts, path, flags, *args):
     """Is a record acknowledged?  Programs are told to try again if another
     mount changes the frame."""
+    call = 'open'
     try:
-        put(*args)
+        fd = os.open(path, flags)
+        call = 'write'
+        put(fd, *args)
         return True
     except OSError as error:
         if error.errno not in AGAIN:
             raise
-        counts[errno.errorcode[error.errno]] += 1
+        counts['%s-%s' % (call, errno.errorcode[error.errno])] += 1
         return False
 
 
@@ -153,15 +160,29 @@ def two_mounts(layout, data=b''):
         yield one, two
 
 
+def find_records(data, where):
+    """Return how often the file has each record.  It has nothing else."""
+    found = collections.Counter()
+    expected = None
+    for off in range(0, len(data), PART):
+        what = parse(data[off:off + PART])
+        check(what and (what == expected or not expected and what[2] == 0),
+              '%s: at %d of %d: %s' %
+              (where, off, len(data), what or data[off:off + PART]))
+        program, number, part_no, nparts = what
+        expected = None
+        if part_no + 1 < nparts:
+            expected = program, number, part_no + 1, nparts
+        else:
+            found[program, number] += 1
+    check(not expected, where + ': the last record is not whole')
+    return found
+
+
 def check_appended(data, programs, where):
     """The file has each acknowledged record once, and nothing else but whole
     records."""
-    found = collections.Counter()
-    for off in range(0, len(data), RECORD):
-        what = parse(data[off:off + RECORD])
-        check(what, '%s: no record at %d of %d: %s' %
-              (where, off, len(data), data[off:off + RECORD]))
-        found[what[:2]] += 1
+    found = find_records(data, where)
     lost = [(program.number, number) for program in programs
             for number in program.acknowledged
             if not found[program.number, number]]
@@ -175,8 +196,8 @@ def check_appended(data, programs, where):
 def check_slots(data, programs, where):
     """Each slot has the last record that was acknowledged, or a later one."""
     for program in programs:
-        off = (program.number - 1) * RECORD
-        what = parse(data[off:off + RECORD])
+        off = (program.number - 1) * PART
+        what = parse(data[off:off + PART])
         check(what and what[0] == program.number and
               what[1] >= program.acknowledged[-1],
               '%s: slot of program %d has %s, not %d' %
@@ -194,55 +215,59 @@ def check_stored(checks, programs):
     checks(b2frame('cat', 'src/a.b2frame'), programs, 'stored')
 
 
-def appender(path, sync):
-    """Return a program that appends."""
+def put_all(counts, put_next):
+    """Call a function with numbers until enough records are acknowledged, and
+    yield the numbers of these."""
+    end = time.monotonic() + PATIENCE + NRECORDS
+    number = done = 0
+    while done < NRECORDS:
+        check(time.monotonic() < end, 'only %d records: %s' % (done, counts))
+        number += 1
+        if put_next(number):
+            done += 1
+            yield number
+
+
+def appender(path, nparts, sync):
+    """Return a program that appends records of one to `nparts` parts."""
     def work(program, counts):
-        number = done = 0
-        end = time.monotonic() + PATIENCE + NRECORDS
-        while done < NRECORDS:
-            check(time.monotonic() < end, 'only %d records: %s' %
-                  (done, counts))
-            number += 1
-            if is_put(counts, path, APPEND, record(program, number), None,
-                      sync):
-                done += 1
-                yield number
+        choice = random.Random(program)
+        return put_all(counts, lambda number: is_put(
+            counts, path, os.O_WRONLY | os.O_APPEND,
+            record(program, number, choice.randint(1, nparts)), None, sync))
     return work
 
 
 def slot_writer(path, sync):
     """Return a program that overwrites its slot of a page."""
     def work(program, counts):
-        number = done = 0
-        off = (program - 1) * RECORD
-        end = time.monotonic() + PATIENCE + NRECORDS
-        while done < NRECORDS:
-            check(time.monotonic() < end, 'only %d records: %s' %
-                  (done, counts))
-            number += 1
-            if is_put(counts, path, os.O_RDWR, record(program, number), off,
-                      sync):
-                done += 1
-                yield number
+        return put_all(counts, lambda number: is_put(
+            counts, path, os.O_RDWR, record(program, number),
+            (program - 1) * PART, sync))
     return work
+
+
+def append(layout, nparts, sync):
+    with two_mounts(layout) as mounts:
+        programs = run(*(appender(mount / 'a', nparts, sync)
+                         for mount in mounts for _ in range(NPROGRAMS)))
+        check_everywhere(check_appended, mounts, programs)
+    check_stored(check_appended, programs)
 
 
 @layouts
 def appended_records_are_all_there(layout):
-    with two_mounts(layout) as mounts:
-        programs = run(*(appender(mount / 'a', False) for mount in mounts
-                         for _ in range(NPROGRAMS)))
-        check_everywhere(check_appended, mounts, programs)
-    check_stored(check_appended, programs)
+    append(layout, 1, False)
 
 
 @layouts
 def synced_records_are_all_there(layout):
-    with two_mounts(layout) as mounts:
-        programs = run(*(appender(mount / 'a', True) for mount in mounts
-                         for _ in range(NPROGRAMS)))
-        check_everywhere(check_appended, mounts, programs)
-    check_stored(check_appended, programs)
+    append(layout, 1, True)
+
+
+@layouts
+def records_of_several_pages_are_all_there(layout):
+    append(layout, 200, True)
 
 
 @layouts
@@ -255,4 +280,5 @@ def slots_of_a_page_keep_what_was_written_last(layout):
 
 
 main(appended_records_are_all_there, synced_records_are_all_there,
+     records_of_several_pages_are_all_there,
      slots_of_a_page_keep_what_was_written_last)
