@@ -297,7 +297,7 @@ static void mark_index(int dir)
 
     if (fd < 0)
         return;
-    store_mark_replaced(fd, true);
+    store_mark_replaced(fd);
     close(fd);
 }
 

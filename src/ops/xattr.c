@@ -39,7 +39,8 @@ enum xattr_holder xattr_holder_of(const struct node *node, const char *name)
     const struct entry_traits *traits = node_traits(node);
 
     if (strcmp(name, REFORM_MARK) == 0 ||
-        strcmp(name, STORE_SUCCESSOR_MARK) == 0)
+        strcmp(name, STORE_SUCCESSOR_MARK) == 0 ||
+        strcmp(name, STORE_REPLACED_MARK) == 0)
         return XATTR_HOLDER_NONE;
     if (traits->layers && starts_with(name, XATTR_OURS))
         return XATTR_HOLDER_FRAME;

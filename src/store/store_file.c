@@ -139,7 +139,7 @@ static bool is_replaced(struct file_store *file)
         return false;
     if (mine.st_nlink > 0)
         return store_local_was_exchanged(fd, &mine);
-    if (file->unlocked || store_local_is_marked_replaced(fd))
+    if (file->unlocked || store_local_has_any_successor(fd))
         return true;
     pthread_mutex_lock(&file->place_lock);
     replaced = store_place_stat(file->place.dir, file->place.name, &there) == 0;
@@ -229,20 +229,6 @@ static int exchange(const struct file_store *file, struct store_local *draft)
     return r;
 }
 
-/* Put a draft in the place of the file. */
-static int replace(const struct file_store *file, struct store_local *draft)
-{
-    int r;
-
-    store_mark_replaced(fd_of(file->current), true);
-    r = exchange(file, draft);
-    if (r == -EINVAL) /* this file system cannot exchange files */
-        r = store_local_rename(draft, file->place.dir, file->place.name, 0);
-    if (r < 0)
-        store_mark_replaced(fd_of(file->current), false);
-    return r;
-}
-
 /* The file has no name any more, so the draft does not get one either. */
 static int leave_nameless(const struct store_local *draft)
 {
@@ -294,7 +280,11 @@ static int move_draft(struct file_store *file, struct store_local *draft)
     r = find_place(file);
     if (r == -ENOENT)
         return leave_nameless(draft);
-    return r < 0 ? r : replace(file, draft);
+    if (r == 0)
+        r = exchange(file, draft);
+    if (r == -EINVAL) /* this file system cannot exchange files */
+        r = store_local_rename(draft, file->place.dir, file->place.name, 0);
+    return r;
 }
 
 /* Lock a new file of the frame in the same way as the old one is locked. */

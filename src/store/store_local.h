@@ -218,12 +218,13 @@ enum {
 void store_stale_name(const struct stat *file, char name[STORE_DRAFT_NAME_LEN]);
 
 /*
- * Mark the file of a frame, or the index file of a sparse one, that is about to
- * be replaced; or remove the mark.  It tells other processes that have the file
- * open, and find it without a name or under a temporary one, that it is not the
- * frame any more.  Without extended attributes there are no marks.
+ * Mark the index file of a sparse frame that is about to be replaced.  It tells
+ * other processes that have the frame open, and find its directory under a
+ * temporary name, that it is not the frame any more.  Without extended
+ * attributes there are no marks.
  */
-void store_mark_replaced(int fd, bool replaced);
+#define STORE_REPLACED_MARK "user.framefs.replaced"
+void store_mark_replaced(int fd);
 
 /* Suffix of a lock file's name; see store_lock_file(). */
 #define STORE_LOCK_SUFFIX ".b2lock"

@@ -118,7 +118,7 @@ int store_local_copy_attributes(int fd, int like)
     len = flistxattr(like, names, (size_t)len);
     for (const char *name = names; name < names + len && r == 0;
          name += strlen(name) + 1)
-        if (strcmp(name, STORE_REPLACED) != 0)
+        if (strcmp(name, STORE_REPLACED_MARK) != 0)
             r = copy_attribute(fd, like, name);
     free(names);
     return r;

@@ -8,7 +8,6 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "store/store_local_private.h"
@@ -99,19 +98,6 @@ bool store_local_was_exchanged(int fd, const struct stat *st)
     const char *name = temporary_name(fd, path);
 
     return name && is_named_after(name, st);
-}
-
-void store_mark_replaced(int fd, bool replaced)
-{
-    if (replaced)
-        fsetxattr(fd, STORE_REPLACED, "1", 1, 0);
-    else
-        fremovexattr(fd, STORE_REPLACED);
-}
-
-bool store_local_is_marked_replaced(int fd)
-{
-    return fgetxattr(fd, STORE_REPLACED, NULL, 0) >= 0;
 }
 
 static int random_name(char name[STORE_DRAFT_NAME_LEN])

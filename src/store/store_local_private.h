@@ -11,9 +11,6 @@
 
 /* The common parts of the stores of a local file and of a local directory. */
 
-/* An extended attribute, see store_mark_replaced(). */
-#define STORE_REPLACED "user.framefs.replaced"
-
 /* The head of both, whose store_ops have `local`. */
 struct store_local_head {
     struct store store;
@@ -74,6 +71,7 @@ int store_local_lock(struct store_object *object, enum store_lock how);
    afterwards, because not all file systems have attributes. */
 void store_local_set_successor(int fd, int successor);
 void store_local_clear_successor(int fd);
+bool store_local_has_any_successor(int fd);
 bool store_local_has_successor(struct store_object *object,
                                const struct store_version *version);
 
@@ -109,7 +107,7 @@ int store_local_dir_lock_in_use_alone(int dir, int *in_use);
 /* Do the work of store_lease_holder() for an open file. */
 long store_local_lease_holder(int fd);
 
-/* Has a file a mark, see store_mark_replaced()? */
+/* Has the index file of a sparse frame a mark, see store_mark_replaced()? */
 bool store_local_is_marked_replaced(int fd);
 
 /* Does an open file bear the name of the draft with which it was exchanged? */

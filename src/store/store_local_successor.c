@@ -35,6 +35,21 @@ void store_local_clear_successor(int fd)
     fremovexattr(fd, STORE_SUCCESSOR_MARK);
 }
 
+bool store_local_has_any_successor(int fd)
+{
+    return fgetxattr(fd, STORE_SUCCESSOR_MARK, NULL, 0) >= 0;
+}
+
+void store_mark_replaced(int fd)
+{
+    fsetxattr(fd, STORE_REPLACED_MARK, "1", 1, 0);
+}
+
+bool store_local_is_marked_replaced(int fd)
+{
+    return fgetxattr(fd, STORE_REPLACED_MARK, NULL, 0) >= 0;
+}
+
 bool store_local_has_successor(struct store_object *object,
                                const struct store_version *version)
 {

@@ -710,7 +710,7 @@ START_TEST(directory_that_is_replaced_is_stale)
         ck_assert_int_eq(store_lease(stores[0], "index"), 0);
         store_unlease(stores[0]);
         fd = openat(tree.fd, "frame/index", O_RDONLY);
-        store_mark_replaced(fd, true);
+        store_mark_replaced(fd);
         close(fd);
         ck_assert_int_eq(store_lease(stores[0], "index"), 0);
         store_unlease(stores[0]);
