@@ -102,26 +102,36 @@ static int sync_all(const struct mounted *mounted)
     return fsync(mounted->fd) < 0 ? report(mounted, -errno) : 0;
 }
 
-/* `off` moves on by the bytes that were written, also if there is an error. */
-static int write_on(const struct mounted *mounted, const uint8_t *bytes,
-                    size_t len, uint64_t *off)
+static int write_at(const struct mounted *mounted, const uint8_t *bytes,
+                    size_t len, uint64_t off)
 {
     while (len > 0) {
-        ssize_t n = pwrite(mounted->fd, bytes, len, (off_t)*off);
+        ssize_t n = pwrite(mounted->fd, bytes, len, (off_t)off);
 
         if (n < 0)
             return report(mounted, -errno);
         bytes += n;
-        *off += (uint64_t)n;
+        off += (uint64_t)n;
         len -= (size_t)n;
     }
     return 0;
 }
 
-static int write_at(const struct mounted *mounted, const uint8_t *bytes,
-                    size_t len, uint64_t off)
+/* Write bytes where the file ends now.  Adds their number to `done`, also that
+   of some of them if there is an error. */
+static int write_behind(const struct mounted *mounted, const uint8_t *bytes,
+                        size_t len, uint64_t *done)
 {
-    return write_on(mounted, bytes, len, &off);
+    while (len > 0) {
+        ssize_t n = write(mounted->fd, bytes, len);
+
+        if (n < 0)
+            return report(mounted, -errno);
+        bytes += n;
+        *done += (uint64_t)n;
+        len -= (size_t)n;
+    }
+    return 0;
 }
 
 static int set_size(const struct mounted *mounted, uint64_t size)
@@ -146,14 +156,17 @@ static int cut(const struct mounted *mounted, uint64_t size, uint64_t from)
     return -EBUSY;
 }
 
-/* Append the input, piece by piece.  `off` moves on. */
+/* Append the input, piece by piece.  What another program appends meanwhile
+   stays between the pieces. */
 static int append_pieces(const struct mounted *mounted, struct input *input,
-                         uint64_t *off, uint8_t *piece)
+                         uint64_t *done, uint8_t *piece)
 {
     ssize_t len;
 
+    if (fcntl(mounted->fd, F_SETFL, O_APPEND) < 0)
+        return report(mounted, -errno);
     while ((len = input_read(input, piece, PIECE_SIZE)) > 0) {
-        int r = write_on(mounted, piece, (size_t)len, off);
+        int r = write_behind(mounted, piece, (size_t)len, done);
 
         if (r < 0)
             return r;
@@ -167,15 +180,14 @@ static int append_all(const struct mounted *mounted, struct input *input,
                       uint8_t *piece)
 {
     struct stat st;
-    uint64_t off;
+    uint64_t done = 0;
     int r;
 
     if (fstat(mounted->fd, &st) < 0)
         return report(mounted, -errno);
-    off = (uint64_t)st.st_size;
-    r = append_pieces(mounted, input, &off, piece);
+    r = append_pieces(mounted, input, &done, piece);
     if (r < 0)
-        cut(mounted, (uint64_t)st.st_size, off);
+        cut(mounted, (uint64_t)st.st_size, (uint64_t)st.st_size + done);
     return r;
 }
 

@@ -202,6 +202,26 @@ def an_interrupt_cuts_off_nothing_that_others_appended():
               'content')
 
 
+def what_others_append_beside_the_tool_stays():
+    os.mkdir('src')
+    piece = bytes(1 << 20)
+    with Mount('src', 'mnt') as mount:
+        write(mount / 'a', b'before')
+        with subprocess.Popen([B2FRAME, 'append', mount / 'a', '-'],
+                              stdin=subprocess.PIPE, bufsize=0,
+                              env=harness.environment()) as tool:
+            tool.stdin.write(piece)
+            wait_for(lambda: os.stat(mount / 'a').st_size > len(piece),
+                     'what is appended')
+            with open(mount / 'a', 'ab') as file:
+                file.write(b'between')
+            tool.stdin.write(piece)
+            tool.stdin.close()
+            check(tool.wait(PATIENCE) == 0, 'status')
+        check(read(mount / 'a') == b'before' + piece + b'between' + piece,
+              'content')
+
+
 def lock_waits(path):
     """Does a process wait for a lock of the file?"""
     inode = ':%d ' % os.stat(path).st_ino
@@ -245,4 +265,5 @@ main(insert,
      other_files_are_what_they_were,
      an_interrupt_leaves_nothing_appended,
      an_interrupt_cuts_off_nothing_that_others_appended,
+     what_others_append_beside_the_tool_stays,
      what_is_appended_at_a_time_comes_in_turn)
