@@ -340,6 +340,18 @@ static int move(struct move *move)
     return is_same_file(move) ? 0 : replace_or_move(move);
 }
 
+/* A name may be taken only as long as an entry changes its form, see reform.h:
+   wait until that is over. */
+static void await_forms(struct move *move)
+{
+    struct node_table *nodes = &move->fs->nodes;
+
+    if (!fs_reforms(move->fs))
+        return;
+    node_begin_rename(nodes, move->from.node, move->to.node);
+    node_end_rename(nodes, move->from.node, move->to.node);
+}
+
 static int try_rename(struct fs *fs, const struct rename *args)
 {
     struct move it = { .fs = fs, .args = args, .nreformed = fs->nreformed };
@@ -350,6 +362,8 @@ static int try_rename(struct fs *fs, const struct rename *args)
     r = side_init(fs, args->new_parent, args->new_shown, &it.to);
     if (r == 0) {
         r = move(&it);
+        if (r == -EEXIST)
+            await_forms(&it);
         side_fini(fs, &it.to);
     }
     side_fini(fs, &it.from);
