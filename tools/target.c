@@ -40,18 +40,19 @@ static int try_hold(const char *path, struct store **out, struct fault *fault)
     return r;
 }
 
-int target_hold(const char *path, struct store **out)
+int target_hold(const char *path, bool *force, struct store **out)
 {
     struct retry retry = RETRY_REPLACED_IN_LINE;
     struct fault fault = FAULT_NONE;
     int r;
 
     *out = NULL;
-    if (strcmp(path, "-") == 0 || remote_is(path))
+    if (!*force || strcmp(path, "-") == 0 || remote_is(path))
         return 0;
     do
         r = try_hold(path, out, &fault);
     while (r == -ESTALE && retry_wait(&retry));
+    *force = r != -ENOENT;
     if (r == 0 || is_no_frame(r))
         return 0;
     source_report(path, r, &fault);

@@ -145,7 +145,6 @@ static int plan(const struct convert_options *options, struct convert *convert)
 
     convert->params = old;
     convert->sparse = info->sparse;
-    convert->force = options->frame.force;
     r = plan_shapes(options, convert);
     if (r < 0 || convert->params.array)
         return r;
@@ -304,8 +303,10 @@ static int convert_held(const struct convert_options *options,
                         struct convert *convert)
 {
     struct store *target = NULL;
-    int r = options->frame.force ? target_hold(convert->out, &target) : 0;
+    int r;
 
+    convert->force = options->frame.force;
+    r = target_hold(convert->out, &convert->force, &target);
     if (r == 0)
         r = convert_frame(options, convert);
     store_close(target);

@@ -108,10 +108,11 @@ static int create_new(struct create *create, struct input *input)
 static int create_output(struct create *create, struct input *input)
 {
     struct store *target = NULL;
-    int r = create->force ? target_hold(create->path, &target) : 0;
+    struct create held = *create;
+    int r = target_hold(held.path, &held.force, &target);
 
     if (r == 0)
-        r = create_new(create, input);
+        r = create_new(&held, input);
     store_close(target);
     return r;
 }

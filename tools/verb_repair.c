@@ -299,7 +299,7 @@ static int repair_frame(struct repair_job *job)
 static int repair_held(struct repair_job *job)
 {
     struct store *target = NULL;
-    int r = job->out && job->force ? target_hold(job->out, &target) : 0;
+    int r = job->out ? target_hold(job->out, &job->force, &target) : 0;
 
     if (r == 0)
         r = repair_frame(job);
