@@ -58,10 +58,10 @@ def loaded(at):
         del os.environ['LD_PRELOAD'], os.environ['KILL_AT']
 
 
-def put_frame(layout, name, data):
+def put_frame(layout, path, data):
     write('in', data)
-    sh('%s create --layout %s --chunksize %d in src/%s.b2frame' % (
-        B2FRAME, layout, CHUNKSIZE, name))
+    sh('%s create --layout %s --chunksize %d in %s.b2frame' % (
+        B2FRAME, layout, CHUNKSIZE, path))
 
 
 def with_gap(data):
@@ -87,12 +87,20 @@ def source(disk):
         shutil.rmtree('src')
 
 
-def fill_source(layout):
+def make_frames(layout, path):
     other = LAYOUTS[layout == LAYOUTS[0]]
+    os.makedirs(path + '/d')
     for kind, name, data in ((layout, 'a', A), (layout, 'b', B),
                              (layout, 'd/c', C), (other, 'x', C)):
-        put_frame(kind, name, data)
-    write('src/gap.b2frame', with_gap(A))
+        put_frame(kind, os.path.join(path, name), data)
+    write(path + '/gap.b2frame', with_gap(A))
+
+
+def fill_source(layout):
+    frames = 'frames-' + layout
+    if not os.path.exists(frames):
+        make_frames(layout, frames)
+    shutil.copytree(frames, 'src', dirs_exist_ok=True)
     os.mkdir('src/.framefs-tmp.77')
     for path in KEPT:
         write(path, b'mine')
