@@ -104,9 +104,9 @@ struct node {
                            notification cannot mend that */
     unsigned nheld; /* threads that keep the file from getting another form, see
                        reform.h */
-    bool unformed; /* a program has changed the file, and its form has not been
+    bool unformed;  /* a program has changed the file, and its form has not been
                       looked after since, see reform.h */
-    bool unread;   /* the frame may not be read, so the size that shows is
+    bool unread;    /* the frame may not be read, so the size that shows is
                            not that of its content */
     struct node_header header; /* of a frame, as a lookup read it last */
     struct fault_log *faults;  /* faults that were reported; see report.h */
