@@ -166,16 +166,25 @@ def other_files_are_what_they_were():
     check_frames({'src/a.b2frame': NOISE[SIZE:]})
 
 
+MIB = 1 << 20
+
+
+def begin_append(mount, data, **options):
+    """Begin to append to a file, and wait until more than a MiB is there.  The
+    caller ends the program."""
+    write(mount / 'a', b'before')
+    tool = subprocess.Popen([B2FRAME, 'append', mount / 'a', '-'],
+                            stdin=subprocess.PIPE, bufsize=0,
+                            env=harness.environment(), **options)
+    tool.stdin.write(data)
+    wait_for(lambda: os.stat(mount / 'a').st_size > MIB, 'what is appended')
+    return tool
+
+
 def an_interrupt_leaves_nothing_appended():
     os.mkdir('src')
     with Mount('src', 'mnt') as mount:
-        write(mount / 'a', b'before')
-        with subprocess.Popen([B2FRAME, 'append', mount / 'a', '-'],
-                              stdin=subprocess.PIPE, bufsize=0,
-                              env=harness.environment()) as tool:
-            tool.stdin.write(bytes(3 << 20))
-            wait_for(lambda: os.stat(mount / 'a').st_size > 1 << 20,
-                     'what is appended')
+        with begin_append(mount, bytes(3 * MIB)) as tool:
             tool.send_signal(signal.SIGINT)
             check(tool.wait(PATIENCE) == -signal.SIGINT, 'status')
         check(read(mount / 'a') == b'before', 'content')
@@ -184,35 +193,22 @@ def an_interrupt_leaves_nothing_appended():
 def an_interrupt_cuts_off_nothing_that_others_appended():
     os.mkdir('src')
     with Mount('src', 'mnt') as mount:
-        write(mount / 'a', b'before')
-        with subprocess.Popen([B2FRAME, 'append', mount / 'a', '-'],
-                              stdin=subprocess.PIPE, bufsize=0,
-                              stderr=subprocess.PIPE,
-                              env=harness.environment()) as tool:
-            tool.stdin.write(bytes(1 << 20))
-            wait_for(lambda: os.stat(mount / 'a').st_size > 1 << 20,
-                     'what is appended')
+        with begin_append(mount, bytes(MIB), stderr=subprocess.PIPE) as tool:
             with open(mount / 'a', 'ab') as file:
                 file.write(b'behind')
             tool.send_signal(signal.SIGINT)
             check(tool.wait(PATIENCE) == -signal.SIGINT, 'status')
             said = tool.stderr.read()
         check(b'another program has appended' in said, 'says %r' % said)
-        check(read(mount / 'a') == b'before' + bytes(1 << 20) + b'behind',
+        check(read(mount / 'a') == b'before' + bytes(MIB) + b'behind',
               'content')
 
 
 def what_others_append_beside_the_tool_stays():
     os.mkdir('src')
-    piece = bytes(1 << 20)
+    piece = bytes(MIB)
     with Mount('src', 'mnt') as mount:
-        write(mount / 'a', b'before')
-        with subprocess.Popen([B2FRAME, 'append', mount / 'a', '-'],
-                              stdin=subprocess.PIPE, bufsize=0,
-                              env=harness.environment()) as tool:
-            tool.stdin.write(piece)
-            wait_for(lambda: os.stat(mount / 'a').st_size > len(piece),
-                     'what is appended')
+        with begin_append(mount, piece) as tool:
             with open(mount / 'a', 'ab') as file:
                 file.write(b'between')
             tool.stdin.write(piece)
@@ -231,15 +227,9 @@ def lock_waits(path):
 
 def what_is_appended_at_a_time_comes_in_turn():
     os.mkdir('src')
-    half = bytes(1 << 20)
+    half = bytes(MIB)
     with Mount('src', 'mnt') as mount:
-        write(mount / 'a', b'before')
-        with subprocess.Popen([B2FRAME, 'append', mount / 'a', '-'],
-                              stdin=subprocess.PIPE, bufsize=0,
-                              env=harness.environment()) as first:
-            first.stdin.write(half)
-            wait_for(lambda: os.stat(mount / 'a').st_size > len(half),
-                     'what is appended')
+        with begin_append(mount, half) as first:
             write('in', NOISE)
             with subprocess.Popen([B2FRAME, 'append', mount / 'a', 'in'],
                                   env=harness.environment()) as second:
