@@ -94,30 +94,6 @@ char *prefix_dir_path(const struct prefix_dir *dir, const char *name)
     return path;
 }
 
-static uint64_t mix_text(uint64_t hash, const char *text)
-{
-    for (; *text != '\0'; text++)
-        hash = hash_mix(hash, (unsigned char)*text);
-    return hash;
-}
-
-uint64_t prefix_dir_ino(const struct prefix_dir *dir, const char *name)
-{
-    uint64_t hash = mix_text(dir->tree->seed, dir->path);
-    char *path;
-
-    if (dir->path[0] != '\0')
-        hash = hash_mix(hash, '/');
-    hash = mix_text(hash, name);
-    if (hash < 2)
-        hash = 2;
-    path = prefix_dir_path(dir, name);
-    if (path)
-        hash = prefix_ino_of(dir->tree, path, hash);
-    free(path);
-    return hash;
-}
-
 static struct list *bucket_of(struct prefix_tree *tree, const char *path)
 {
     return &tree->dirs[hash_text(path) % PREFIX_DIR_BUCKETS];

@@ -73,7 +73,8 @@ static uint64_t number_locked(struct prefix_tree *tree, const char *path,
     return natural;
 }
 
-uint64_t prefix_ino_of(struct prefix_tree *tree, const char *path,
+/* The number that a path has: `natural`, unless entries were moved. */
+static uint64_t ino_of(struct prefix_tree *tree, const char *path,
                        uint64_t natural)
 {
     uint64_t ino = natural;
@@ -83,6 +84,30 @@ uint64_t prefix_ino_of(struct prefix_tree *tree, const char *path,
         ino = number_locked(tree, path, natural);
     pthread_mutex_unlock(&tree->lock);
     return ino;
+}
+
+static uint64_t mix_text(uint64_t hash, const char *text)
+{
+    for (; *text != '\0'; text++)
+        hash = hash_mix(hash, (unsigned char)*text);
+    return hash;
+}
+
+uint64_t prefix_dir_ino(const struct prefix_dir *dir, const char *name)
+{
+    uint64_t hash = mix_text(dir->tree->seed, dir->path);
+    char *path;
+
+    if (dir->path[0] != '\0')
+        hash = hash_mix(hash, '/');
+    hash = mix_text(hash, name);
+    if (hash < 2)
+        hash = 2;
+    path = prefix_dir_path(dir, name);
+    if (path)
+        hash = ino_of(dir->tree, path, hash);
+    free(path);
+    return hash;
 }
 
 /* Note the number of a path. */

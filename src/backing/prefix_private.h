@@ -110,11 +110,6 @@ uint64_t prefix_dir_ino(const struct prefix_dir *dir, const char *name);
 void prefix_ino_moved(struct prefix_dir *from, const char *name,
                       struct prefix_dir *to, const char *target);
 
-/* The inode number that a path has, for prefix_dir_ino(): `natural`, unless
-   entries were moved. */
-uint64_t prefix_ino_of(struct prefix_tree *tree, const char *path,
-                       uint64_t natural);
-
 /* Free what is known of entries that were moved. */
 void prefix_inos_free(struct prefix_tree *tree);
 
