@@ -63,6 +63,11 @@ static size_t suffix_of(const char *name)
     return rank;
 }
 
+const char *names_suffix(size_t number)
+{
+    return number < NSUFFIXES ? suffixes[number] : NULL;
+}
+
 bool names_has_suffix(const char *name)
 {
     return suffix_of(name) < NSUFFIXES_FILE;

@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "backing/entry_kind.h"
 
@@ -82,6 +83,9 @@ bool names_is_private(const char *name);
  * Returns false if the name has no such suffix.
  */
 bool names_lock_stem(const char *name, char *frame);
+
+/* Get the suffix of frames with this number; NULL: there are no more. */
+const char *names_suffix(size_t number);
 
 /* Does a name have a suffix of frames in one file? */
 bool names_has_suffix(const char *name);

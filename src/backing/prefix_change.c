@@ -19,7 +19,14 @@ struct listener {
     char name[NAME_MAX + 1];
 };
 
-static void note_state(struct store_http_listener *base)
+static void note_published(struct store_http_listener *base)
+{
+    struct listener *listener = (struct listener *)base;
+
+    prefix_head_put_anew(listener->dir, listener->name, listener->index);
+}
+
+static void note_stale(struct store_http_listener *base)
 {
     struct listener *listener = (struct listener *)base;
 
@@ -41,8 +48,8 @@ struct store_http_listener *prefix_listener_new(struct prefix_dir *dir,
 
     if (!listener)
         return NULL;
-    listener->base.published = note_state;
-    listener->base.stale = note_state;
+    listener->base.published = note_published;
+    listener->base.stale = note_stale;
     listener->base.free = free_listener;
     listener->index = index;
     listener->dir = prefix_dir_ref(dir);

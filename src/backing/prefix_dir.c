@@ -333,6 +333,39 @@ static bool has_frame(const struct prefix_list *list, const char *stem)
     return false;
 }
 
+/* Does the list lack an object that was seen since it was begun? */
+static bool lacks_locked(const struct prefix_dir *dir, const char *name)
+{
+    return !prefix_list_find(dir->list, name) &&
+           prefix_head_was_seen_locked(dir, name, dir->list->asked_ns);
+}
+
+/* Likewise one that may show under a stem. */
+static bool is_outdated_locked(const struct prefix_dir *dir, const char *stem)
+{
+    bool outdated = lacks_locked(dir, stem);
+    const char *suffix;
+
+    for (size_t i = 0; !outdated && (suffix = names_suffix(i)); i++) {
+        char name[2 * NAME_MAX];
+
+        if (snprintf(name, sizeof(name), "%s%s", stem, suffix) <= NAME_MAX)
+            outdated = lacks_locked(dir, name);
+    }
+    return outdated;
+}
+
+/* Drop the list if it is known to be wrong.  The kernel opens a file by a name
+   that it knows, without a lookup, and another host may have made that file
+   anew since the list was begun. */
+static void check_list_locked(struct prefix_dir *dir, const char *stem)
+{
+    if (!dir->list || !is_outdated_locked(dir, stem))
+        return;
+    prefix_list_put(dir->list);
+    dir->list = NULL;
+}
+
 static bool is_good_locked(const struct prefix_dir *dir, const char *stem,
                            int64_t since)
 {
@@ -356,6 +389,7 @@ static enum way choose_locked(struct prefix_dir *dir, const char *stem,
                               int64_t since)
 {
     for (;;) {
+        check_list_locked(dir, stem);
         if (is_good_locked(dir, stem, since))
             return WAY_GOOD;
         if (dir->large || !dir->listing)

@@ -25,6 +25,7 @@ struct slot {
     unsigned nheads;          /* that have come */
     int64_t changed_ns;       /* when this process has changed the object; heads
                                  that were asked for before are too old */
+    int64_t seen_ns;          /* when the object was last known to exist */
     unsigned nusers;          /* threads that wait for one */
     bool index;               /* part of the key, like the next */
     char path[];              /* of the entry, from SOURCE */
@@ -218,6 +219,8 @@ static void take_reply(struct net_request *request)
     slot->head = fetch->head;
     slot->fetch = NULL;
     slot->nheads++;
+    if (slot->head->error == 0)
+        slot->seen_ns = clock_monotonic_ns();
     tree->nbytes += count(slot);
     evict_locked(tree);
     tree->nfetching--;
@@ -360,6 +363,33 @@ void prefix_head_forget(struct prefix_dir *dir, const char *name, bool index)
     if (slot)
         slot->changed_ns = clock_monotonic_ns();
     pthread_mutex_unlock(&dir->tree->lock);
+}
+
+void prefix_head_put_anew(struct prefix_dir *dir, const char *name, bool index)
+{
+    const struct prefix_object object = { dir, name, index, NULL };
+    struct slot *slot;
+
+    pthread_mutex_lock(&dir->tree->lock);
+    slot = get_locked(&object);
+    if (slot)
+        slot->changed_ns = slot->seen_ns = clock_monotonic_ns();
+    pthread_mutex_unlock(&dir->tree->lock);
+}
+
+bool prefix_head_was_seen_locked(const struct prefix_dir *dir, const char *name,
+                                 int64_t since)
+{
+    char *path = prefix_dir_path(dir, name);
+    bool seen = false;
+
+    for (int index = 0; index <= 1 && path && !seen; index++) {
+        const struct slot *slot = find_locked(dir->tree, path, index);
+
+        seen = slot && slot->seen_ns > since;
+    }
+    free(path);
+    return seen;
 }
 
 struct prefix_head *prefix_head_peek(const struct prefix_object *object)

@@ -240,6 +240,7 @@ int prefix_list_fetch(struct net *net, const struct prefix_wanted *wanted,
         listing.list = list;
         listing.prefix_len = strlen(listing.prefix);
         strcpy(list->stem, wanted->stem);
+        list->asked_ns = clock_monotonic_ns();
         r = fetch_pages(&listing, net, wanted);
     }
     free(listing.prefix);

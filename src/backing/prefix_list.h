@@ -37,7 +37,9 @@ struct prefix_list {
     struct prefix_entry *entries; /* by name */
     size_t nentries;
     size_t npages;     /* that the server has sent */
-    int64_t listed_ns; /* clock_monotonic_ns() when the last one had come */
+    int64_t asked_ns;  /* clock_monotonic_ns() before the first one was asked
+                          for; it may lack what came to be there since */
+    int64_t listed_ns; /* and when the last one had come */
     size_t nhidden;    /* keys that are no entries, and are no markers of
                           directories either */
     char hidden[NAME_MAX + 1]; /* one of them, cut, in printable characters */

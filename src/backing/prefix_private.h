@@ -126,7 +126,9 @@ int prefix_dir_list(struct prefix_dir *dir, int64_t since,
 
 /* Get a list that has all names which are `stem`, or `stem` and suffixes.  In
    an older list it finds only frames, because their heads tell whether they
-   still exist.  Errors as prefix_dir_list(). */
+   still exist.  A list that lacks an object which was seen since it was begun
+   is dropped: what a program has just opened does not vanish because of it.
+   Errors as prefix_dir_list(). */
 int prefix_dir_find(struct prefix_dir *dir, const char *stem, int64_t since,
                     struct prefix_list **out);
 
@@ -179,6 +181,14 @@ void prefix_head_put(struct prefix_head *head);
 /* This process has changed an object or removed it, or has found out that
    another one has done so. */
 void prefix_head_forget(struct prefix_dir *dir, const char *name, bool index);
+
+/* This process has put an object anew, so it exists. */
+void prefix_head_put_anew(struct prefix_dir *dir, const char *name, bool index);
+
+/* Was there an object, or the index of a sparse frame, of this name after some
+   moment?  Heads that were dropped for want of memory do not count. */
+bool prefix_head_was_seen_locked(const struct prefix_dir *dir, const char *name,
+                                 int64_t since);
 
 /* Is it the head of a frame?  Accepts NULL. */
 bool prefix_head_is_frame(const struct prefix_head *head);

@@ -10,6 +10,7 @@ import contextlib
 import errno
 import os
 import random
+import threading
 import time
 
 from mounted import (Mount, as_user, b2frame, check, error_of, harness, main,
@@ -19,6 +20,12 @@ from web import Plan
 
 DATA = random.Random(5).randbytes(300000)
 OTHER = 61234  # a user
+FRAME = 'top/runs/f.b2frame'
+# A list of the prefix before there is a frame.
+LIST = (b'<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>'
+        b'runs/notes.txt</Key><LastModified>2020-01-01T00:00:00.000Z'
+        b'</LastModified><ETag>"1-8"</ETag><Size>8</Size></Contents>'
+        b'</ListBucketResult>')
 
 
 @contextlib.contextmanager
@@ -271,6 +278,59 @@ def a_frame_made_after_a_lost_delete_stays():
         sh('rm -r top')
 
 
+def away_and_back(mount):
+    """Move a frame away and back, as another host, and let the mount have a list
+    from between.  The kernel still knows the name."""
+    os.rename(FRAME, 'away')
+    check(not os.path.exists(mount / 'other'), 'is there')
+    os.rename('away', FRAME)
+
+
+def a_name_that_is_in_use_does_not_vanish():
+    """A list is older than what a program has just read or synced."""
+    with mounted('revalidate=1000', 'entry_timeout=1000') as (_, mount):
+        write(mount / 'f', DATA)
+        away_and_back(mount)
+        check(read(mount / 'f') == DATA, 'content')
+        os.rename(mount / 'f', mount / 'g')
+        os.rename(mount / 'g', mount / 'f')
+        with opened(mount / 'f', os.O_RDWR) as fd:
+            away_and_back(mount)
+            os.pwrite(fd, b'more', 0)
+            os.fsync(fd)
+            os.rename(mount / 'f', mount / 'g')
+        check(read(mount / 'g') == b'more' + DATA[4:], 'content')
+        os.unlink(mount / 'g')
+        check(not os.path.exists(mount / 'g'), 'is left')
+    check(os.listdir('top/runs/g.b2frame') == [], 'objects are left')
+
+
+def a_late_list_does_not_hide_a_name():
+    """The server has made it before another host moved the frame back."""
+    held, go = threading.Event(), threading.Event()
+
+    def plan(request, _):
+        if 'list-type' not in request.query or held.is_set():
+            return None
+        held.set()
+        return Plan(status=200, body=LIST, hold=go)
+
+    with mounted('revalidate=1000', 'entry_timeout=1000') as (server, mount):
+        write(mount / 'f', DATA)
+        server.forget(plan)
+        thread = threading.Thread(target=os.path.exists,
+                                  args=(mount / 'other',))
+        thread.start()
+        try:
+            wait_for(held.is_set, 'the list')
+            check(read(mount / 'f') == DATA, 'content')
+        finally:
+            go.set()
+            thread.join()
+        os.rename(mount / 'f', mount / 'g')
+        check(read(mount / 'g') == DATA, 'content')
+
+
 def contiguous_frames_are_read():
     os.makedirs('top/runs')
     write('raw', DATA)
@@ -293,4 +353,6 @@ main(files_are_made_and_written,
      chunks_of_a_new_frame_are_no_garbage,
      an_object_put_after_a_lost_delete_stays,
      a_frame_made_after_a_lost_delete_stays,
+     a_name_that_is_in_use_does_not_vanish,
+     a_late_list_does_not_hide_a_name,
      contiguous_frames_are_read)
