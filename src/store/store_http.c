@@ -149,11 +149,19 @@ struct store_stat http_store_stat(const struct http_store *store,
     };
 }
 
+/* Ask for changes when it is time to.  Returns as http_remote_check(). */
+static int check(const struct http_store *store, struct http_remote *remote)
+{
+    if (!store->final)
+        return http_remote_check(remote);
+    return http_remote_is_stale(remote) ? -ESTALE : 0;
+}
+
 int http_object_stat(struct store_object *store_object, struct store_stat *out)
 {
     struct http_object *object = (struct http_object *)store_object;
     struct http_state state;
-    int r = object->chunk ? 0 : http_remote_check(object->remote);
+    int r = object->chunk ? 0 : check(object->store, object->remote);
 
     if (r == 0)
         r = http_remote_state(object->remote, &state);
@@ -309,7 +317,7 @@ static int open_newest(struct http_store *store, const char *name,
 
     if (!current)
         return http_store_load(store, name, !store->writable, out);
-    r = http_remote_check(current);
+    r = check(store, current);
     if (r == 0) {
         *out = current;
         return 0;

@@ -2,6 +2,8 @@
 #ifndef STORE_STORE_HTTP_PRIVATE_H
 #define STORE_STORE_HTTP_PRIVATE_H
 
+#include <stdatomic.h>
+
 #include "base/list.h"
 #include "store/http_remote.h"
 #include "store/store_backend.h"
@@ -30,7 +32,8 @@ struct http_store {
     struct http_context *context;     /* constant; a reference */
     struct http_place *_Atomic place; /* the newest */
     bool writable;                    /* constant once the store is shared */
-    bool replaces; /* likewise: see store_s3_allow_changes() */
+    bool replaces;     /* likewise: see store_s3_allow_changes() */
+    atomic_bool final; /* see store_http_set_final() */
 
     pthread_mutex_t lock;
     struct http_remote *current; /* newest state of "" or of the index; NULL:

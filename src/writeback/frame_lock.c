@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/retry.h"
+#include "store/store_http.h"
 #include "store/store_local.h"
 #include "writeback/commit.h"
 #include "writeback/file_writeback.h"
@@ -338,6 +339,7 @@ void frame_lock_set_lock_file(struct file *file, struct lock_file *lock_file,
 void frame_lock_set_unlinked(struct file *file, bool unlinked)
 {
     file->frame_lock->unlinked = unlinked;
+    store_http_set_final(file->constant.store, unlinked);
 }
 
 bool frame_lock_take_reopened(struct file *file)

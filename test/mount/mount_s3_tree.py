@@ -180,8 +180,16 @@ def other_users_have_what_the_modes_say():
                   'removed, ' + option)
 
 
+def load(fd):
+    """Let the daemon read the first chunk, because the server has no chunks of a
+    removed frame."""
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.pread(fd, 1, 0)
+
+
 def write_what_is_removed(path):
     with opened(path, os.O_RDWR) as fd:
+        load(fd)
         os.unlink(path)
         os.pwrite(fd, bytes(64 << 10), 0)
         os.fsync(fd)
@@ -191,6 +199,7 @@ def a_frame_that_is_open_can_be_removed():
     with mounted() as (_, mount):
         write(mount / 'f', DATA)
         with opened(mount / 'f', os.O_RDWR) as fd:
+            load(fd)
             os.unlink(mount / 'f')
             os.pwrite(fd, bytes(64 << 10), 0)
             os.fsync(fd)
@@ -199,6 +208,30 @@ def a_frame_that_is_open_can_be_removed():
             write(mount / 'f', b'another')
         check(read(mount / 'f') == b'another', 'content')
     check(b2frame('cat', 'top/runs/f.b2frame') == b'another', 'content')
+
+
+def a_removed_frame_is_not_asked_for():
+    """Neither if programs have written to it before, nor if they have not."""
+    os.makedirs('top/runs')
+    for begins in True, False:
+        b2frame('create', '--layout', 'sparse', '--chunksize', '64k',
+                write('raw', DATA), 'top/runs/f.b2frame')
+        with mounted('revalidate=0') as (_, mount):
+            with opened(mount / 'f', os.O_RDWR) as fd:
+                load(fd)
+                if begins:
+                    os.pwrite(fd, b'before', 0)
+                    os.fsync(fd)
+                os.unlink(mount / 'f')
+                os.pwrite(fd, b'behind', 100)
+                os.fsync(fd)
+                os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+                start = b'before' if begins else DATA[:6]
+                check(os.pread(fd, 106, 0) == start + DATA[6:100] + b'behind',
+                      'content')
+            check(os.listdir(mount.path) == ['notes.txt'], 'is there')
+        check(os.listdir('top/runs/f.b2frame') == [], 'objects are left')
+        os.rmdir('top/runs/f.b2frame')
 
 
 def chunks_of_a_new_frame_are_no_garbage():
@@ -350,6 +383,7 @@ main(files_are_made_and_written,
      what_a_server_does_not_have_is_refused,
      other_users_have_what_the_modes_say,
      a_frame_that_is_open_can_be_removed,
+     a_removed_frame_is_not_asked_for,
      chunks_of_a_new_frame_are_no_garbage,
      an_object_put_after_a_lost_delete_stays,
      a_frame_made_after_a_lost_delete_stays,
