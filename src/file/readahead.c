@@ -11,15 +11,10 @@
 #include "state/file_private.h"
 
 enum {
-    STEP = 1 << 20,   /* bytes for one task */
-    STREAK_MIN = 2,   /* reads in a row that make a reader sequential */
-    SLACK_READS = 4,  /* distance by which reads may be out of order, in
+    STEP = 1 << 20,          /* bytes for one task */
+    STREAK_MIN = 2,          /* reads in a row that make a reader sequential */
+    SLACK_READS = 4,         /* distance by which reads may be out of order, in
                          reads */
-    LATE_WINDOWS = 8, /* how far the pool may be behind a reader; a task that is
-                         farther behind belongs to another reader */
-    TENDENCY_READS = 4, /* from which on a reader has a tendency; and how many
-                           times more reads follow each other than not if it is
-                           to be sequential */
     STREAMS_BYTES = 1 << 20, /* bytes that a reader reads until it counts the
                                 others again */
 };
@@ -27,8 +22,9 @@ enum {
 /* A range of bytes to decode ahead. */
 struct readahead_task {
     struct pool_task task;
-    struct store_waiter waiter; /* for its stored bytes */
-    struct readahead *ahead;    /* a reference */
+    struct store_waiter waiter;       /* for its stored bytes */
+    struct readahead *ahead;          /* a reference, */
+    struct reader_progress *progress; /* and one of its reader */
     struct file *file;
     uint64_t off;
     uint64_t end;
@@ -66,6 +62,7 @@ static void put(struct readahead *ahead)
 
 static void free_task(struct readahead_task *task)
 {
+    reader_progress_put(task->progress);
     put(task->ahead);
     free(task);
 }
@@ -113,6 +110,7 @@ static bool note_read_locked(struct file_reader *reader, uint64_t off,
     uint64_t end = off + len;
 
     if (off > reader->next_off + slack || off + slack < reader->next_off) {
+        file_reader_end(reader);
         *reader = (struct file_reader){
             .next_off = end,
             .behind_off = off,
@@ -216,6 +214,14 @@ static void plan_locked(const struct file *file, struct file_reader *reader,
     }
 }
 
+/* Return the end of the bytes that a reader has finished with. */
+static uint64_t passed_locked(const struct file_reader *reader, size_t len)
+{
+    uint64_t slack = (uint64_t)len * SLACK_READS;
+
+    return reader->next_off > slack ? reader->next_off - slack : 0;
+}
+
 /*
  * Choose bytes that a reader has finished with, some chunks at a time, if the
  * file is larger than half of the cache.  Keeping them would only evict
@@ -226,15 +232,14 @@ static void plan_behind_locked(const struct file *file,
                                struct file_reader *reader, size_t len,
                                uint64_t *from, uint64_t *to)
 {
-    uint64_t slack = (uint64_t)len * SLACK_READS;
+    uint64_t passed = passed_locked(reader, len);
 
     *from = *to = reader->behind_off;
     if (reader->streak < STREAK_MIN ||
         file_size(file) <= file->constant.context->cache_size / 2 ||
-        reader->next_off <
-            reader->behind_off + file->constant.ahead->least + slack)
+        passed < reader->behind_off + file->constant.ahead->least)
         return;
-    *to = reader->behind_off = reader->next_off - slack;
+    *to = reader->behind_off = passed;
 }
 
 /* Release the chunks that end in a range of bytes. */
@@ -244,27 +249,22 @@ static void let_go(struct file *file, uint64_t from, uint64_t to)
     uint64_t end;
     struct fault fault;
 
-    pthread_mutex_lock(&file->constant.ahead->lock);
-    file->constant.ahead->passed = to;
-    pthread_mutex_unlock(&file->constant.ahead->lock);
     if (view_passed(file, from, &first, &fault) == 0 &&
         view_passed(file, to, &end, &fault) == 0)
         cache_drop_behind(file->constant.context->cache, &file->chunks, first,
                           end);
 }
 
-/* Is it too late to decode at `off`?  If the pool is late, the reader has
-   already decoded these bytes itself and finished with them. */
-static bool is_too_late(struct readahead *ahead, uint64_t off)
+/* Is a task to go on?  If the pool is late, the reader has already decoded the
+   bytes itself, and finished with them. */
+static bool is_wanted(const struct readahead_task *task)
 {
-    bool late;
+    bool stopping;
 
-    pthread_mutex_lock(&ahead->lock);
-    late =
-        ahead->stopping || (off < ahead->passed &&
-                            ahead->passed - off <= LATE_WINDOWS * ahead->limit);
-    pthread_mutex_unlock(&ahead->lock);
-    return late;
+    pthread_mutex_lock(&task->ahead->lock);
+    stopping = task->ahead->stopping;
+    pthread_mutex_unlock(&task->ahead->lock);
+    return !stopping && !reader_progress_is_past(task->progress, task->off);
 }
 
 /* Bring the blocks of a piece into the cache. */
@@ -304,8 +304,7 @@ static void run_task(struct pool_task *pool_task)
     struct file *file = task->file;
     struct fault fault;
 
-    while (task->off < task->end &&
-           !is_too_late(file->constant.ahead, task->off)) {
+    while (task->off < task->end && is_wanted(task)) {
         struct view_piece piece;
         int r =
             view_locate(file, task->off, task->end - task->off, &piece, &fault);
@@ -338,16 +337,25 @@ static void take_task(struct store_waiter *waiter)
         free_task(task);
 }
 
-static void submit(struct file *file, uint64_t off, uint64_t end)
+static void submit(struct file *file, struct file_reader *reader, uint64_t off,
+                   uint64_t end)
 {
     struct readahead *ahead = file->constant.ahead;
     struct readahead_task *task = malloc(sizeof(*task));
+    struct reader_progress *progress;
 
-    if (!task)
+    pthread_mutex_lock(&file->constant.context->readers_lock);
+    progress = reader_progress_get(reader);
+    pthread_mutex_unlock(&file->constant.context->readers_lock);
+    if (!task || !progress) {
+        reader_progress_put(progress);
+        free(task);
         return;
+    }
     *task =
         (struct readahead_task){ .task = { .run = run_task, .owner = ahead },
                                  .ahead = ahead,
+                                 .progress = progress,
                                  .file = file,
                                  .off = off,
                                  .end = end };
@@ -422,6 +430,7 @@ void readahead_follow(struct file *file, struct file_reader *reader,
 
     pthread_mutex_lock(&file->constant.context->readers_lock);
     begun = note_read_locked(reader, off, len);
+    reader_progress_note(reader, passed_locked(reader, len));
     count_streams_locked(file->constant.context, reader, len);
     plan_behind_locked(file, reader, len, &behind, &done);
     plan_locked(file, reader, len, &from, &to);
@@ -437,20 +446,9 @@ void readahead_follow(struct file *file, struct file_reader *reader,
 
         if (next > to)
             next = to;
-        submit(file, from, next);
+        submit(file, reader, from, next);
         from = next;
     }
     if (ahead->fetches)
         fetch(file, reader);
-}
-
-int file_reader_tendency(const struct file_reader *reader)
-{
-    if (reader->nfollowed >= TENDENCY_READS &&
-        reader->njumps <= reader->nfollowed / TENDENCY_READS)
-        return 1;
-    if (reader->njumps >= TENDENCY_READS &&
-        reader->njumps > reader->nfollowed / TENDENCY_READS)
-        return -1;
-    return 0;
 }

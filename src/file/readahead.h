@@ -28,7 +28,6 @@ struct readahead {
     pthread_cond_t finished; /* `ntasks` has come down to 0 */
     size_t ntasks;           /* tasks that wait in the pool or run */
     bool stopping;           /* tasks must end as soon as they can */
-    uint64_t passed;         /* end of the chunks that were released last */
 };
 
 /* Make the read-ahead of a file, with windows of `least` to `limit` bytes.

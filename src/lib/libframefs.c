@@ -145,6 +145,7 @@ int libframefs_new_frame(struct framefs *fs, const char *path, int flags,
 void libframefs_free_frame(struct framefs_frame *frame)
 {
     pthread_rwlock_destroy(&frame->lock);
+    file_reader_end(&frame->reader);
     if (frame->memory)
         store_close(frame->memory);
     free(frame);

@@ -65,6 +65,7 @@ void handle_close(struct fs *fs, struct handle *handle)
     if (handle->open)
         kernel_readahead_note(fs->kernel_ahead, handle->open->node,
                               &handle->reader);
+    file_reader_end(&handle->reader);
     uncount_writer(fs, handle);
     if (handle->admitted)
         open_file_remove_handle(handle->open, &handle->known);

@@ -95,6 +95,7 @@ static void *read_windows(void *arg)
         self->right = reads_right(sample, &reader, off, len) &&
                       within_limit(sample, TINY_CACHE);
     }
+    file_reader_end(&reader);
     return NULL;
 }
 

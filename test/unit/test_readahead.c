@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <semaphore.h>
+
+#include "file/readahead.h"
 #include "file_sample.h"
 
 static uint64_t blocks_decoded(const struct sample *sample)
@@ -57,6 +60,7 @@ START_TEST(decoding_runs_ahead_of_a_sequential_reader)
     for (uint64_t off = 4 << 20; off < 24 << 20; off += 128 * 1024)
         read_piece(&sample, &reader, off, 128 * 1024);
     ck_assert_uint_eq(blocks_decoded(&sample), all);
+    file_reader_end(&reader);
     sample_close(&sample);
 }
 END_TEST
@@ -75,6 +79,7 @@ START_TEST(reads_out_of_order_by_a_few_are_still_sequential)
         read_piece(&sample, &reader, off + 2 * len, len);
     }
     wait_for_blocks(&sample, blocks_of(0, 6 << 20));
+    file_reader_end(&reader);
     sample_close(&sample);
 }
 END_TEST
@@ -102,6 +107,7 @@ static void scan(const struct sample *sample)
 
     for (uint64_t off = 0; off < 24 << 20; off += 128 * 1024)
         read_piece(sample, &reader, off, 128 * 1024);
+    file_reader_end(&reader);
 }
 
 START_TEST(a_file_that_the_cache_holds_stays_in_it)
@@ -170,7 +176,60 @@ START_TEST(many_readers_get_as_much_as_fits_in_the_cache)
     for (uint64_t off = PART; off < 2 * PART; off += LEN)
         read_piece(&sample, first, off, LEN);
     ck_assert_uint_gt(first->ahead_off, first->next_off);
+    for (int i = 0; i < NREADERS; i++)
+        file_reader_end(&readers[i]);
     sample_close(&sample);
+}
+END_TEST
+
+/* Keeps a worker busy until it may end. */
+struct busy {
+    struct pool_task task;
+    sem_t *go_on;
+};
+
+static void be_busy(struct pool_task *task)
+{
+    sem_wait(((struct busy *)(void *)task)->go_on);
+}
+
+static void wait_for_tasks(const struct sample *sample)
+{
+    struct readahead *ahead = sample->file->constant.ahead;
+
+    pthread_mutex_lock(&ahead->lock);
+    while (ahead->ntasks > 0)
+        pthread_cond_wait(&ahead->finished, &ahead->lock);
+    pthread_mutex_unlock(&ahead->lock);
+}
+
+START_TEST(a_pool_that_is_late_decodes_nothing_again)
+{
+    struct sample sample;
+    struct file_reader reader = { 0 };
+    struct busy busy[2]; /* as many as there are workers */
+    uint64_t all = blocks_of(0, 24 << 20);
+    sem_t go_on;
+
+    sem_init(&go_on, 0, 0);
+    /* The cache is so small that the chunks behind the reader are dropped, and
+       the read-ahead so short that its first tasks are many windows late. */
+    sample_open_store(&sample, open_store("total-24mib"), BIG_CACHE / 2,
+                      256 << 10);
+    for (int i = 0; i < 2; i++) {
+        busy[i] = (struct busy){ .task = { .run = be_busy }, .go_on = &go_on };
+        pool_submit(sample.context->pool, &busy[i].task);
+    }
+    for (uint64_t off = 0; off < 24 << 20; off += 128 * 1024)
+        read_piece(&sample, &reader, off, 128 * 1024);
+    ck_assert_uint_eq(blocks_decoded(&sample), all);
+    for (int i = 0; i < 2; i++)
+        sem_post(&go_on);
+    wait_for_tasks(&sample);
+    ck_assert_uint_eq(blocks_decoded(&sample), all);
+    file_reader_end(&reader);
+    sample_close(&sample);
+    sem_destroy(&go_on);
 }
 END_TEST
 
@@ -187,6 +246,7 @@ START_TEST(a_file_can_be_closed_while_it_is_decoded_ahead)
             read_piece(&sample, &reader, off, 1 << 16);
         ck_assert_uint_gt(reader.ahead_off, 0);
         sample_close(&sample);
+        file_reader_end(&reader);
     }
 }
 END_TEST
@@ -200,6 +260,7 @@ int main(void)
         a_file_that_the_cache_holds_stays_in_it,
         a_scan_of_a_larger_file_drives_out_nothing,
         many_readers_get_as_much_as_fits_in_the_cache,
+        a_pool_that_is_late_decodes_nothing_again,
         a_file_can_be_closed_while_it_is_decoded_ahead,
         NULL,
     };

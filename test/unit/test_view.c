@@ -128,6 +128,7 @@ static void check_view(struct sample *sample, const char *path)
         ck_assert_msg(reads_right(sample, NULL, off, n), "%s at %zu", path,
                       off);
     }
+    file_reader_end(&reader);
 }
 
 static void check_array(const char *path)

@@ -79,6 +79,7 @@ static void *read_all(void *arg)
                          0);
         file_data_put(worker->fixture->file, &data);
     }
+    file_reader_end(&reader);
     return NULL;
 }
 
