@@ -25,6 +25,14 @@ bool backing_is_unreadable(int error)
     return error == -EACCES || error == -EIO;
 }
 
+/* Return 0 for a file that cannot be opened, which has none of the formats,
+   unless the error leaves it unknown. */
+static int unless_unknown(int error)
+{
+    return backing_is_shortage(error) || backing_is_unreadable(error) ? error
+                                                                      : 0;
+}
+
 /*
  * Read the start of a file.
  *
@@ -43,9 +51,7 @@ static ssize_t read_start(int dirfd, const char *name, uint8_t *bytes,
     ssize_t n;
 
     if (fd < 0)
-        return backing_is_shortage(-errno) || backing_is_unreadable(-errno)
-                   ? -errno
-                   : 0;
+        return unless_unknown(-errno);
     store_leave_atime(fd);
     n = pread(fd, bytes, len, 0);
     if (n < 0 || (size && fstat(fd, &st) < 0))
@@ -64,23 +70,61 @@ int backing_has_magic(int dirfd, const char *name)
     return n < 0 ? (int)n : frame_has_magic(bytes, (size_t)n);
 }
 
-int backing_has_header(int dirfd, const char *name, struct fault *fault)
+/* Does an open file have the header of a frame?  Returns as
+   backing_has_header(). */
+static int has_header(struct store_object *file, struct fault *fault)
 {
     uint8_t bytes[FRAME_CLAIM_LEN];
     struct frame_start start = { .bytes = bytes };
     struct frame_info info;
-    uint64_t size = 0;
-    ssize_t n = read_start(dirfd, name, bytes, sizeof(bytes), &size);
+    struct store_stat stat;
     int r;
 
-    if (n < 0)
-        return (int)n;
-    if (!frame_has_magic(bytes, (size_t)n))
+    if (store_object_stat(file, &stat) < 0)
+        return -EIO;
+    start.avail = stat.version.size;
+    start.len = start.avail < sizeof(bytes) ? start.avail : sizeof(bytes);
+    r = store_object_read_at(file, 0, bytes, start.len);
+    /* Another program has just cut it off. */
+    if (r == -ENODATA)
         return false;
-    start.len = (size_t)n;
-    start.avail = size;
+    if (r < 0)
+        return -EIO;
+    if (!frame_has_magic(bytes, start.len))
+        return false;
     r = frame_parse_claim(&start, &info, fault);
     return r < 0 ? r : true;
+}
+
+int backing_open_frame(int dirfd, const char *name, struct store **out,
+                       struct fault *fault)
+{
+    struct store_object *file;
+    struct store *store;
+    int r = store_file_open(dirfd, name, STORE_NOATIME, &store);
+
+    if (r < 0)
+        return unless_unknown(r);
+    r = store_open(store, "", &file);
+    if (r == 0) {
+        r = has_header(file, fault);
+        store_object_close(file);
+    }
+    if (r > 0)
+        *out = store;
+    else
+        store_close(store);
+    return r;
+}
+
+int backing_has_header(int dirfd, const char *name, struct fault *fault)
+{
+    struct store *store;
+    int r = backing_open_frame(dirfd, name, &store, fault);
+
+    if (r > 0)
+        store_close(store);
+    return r;
 }
 
 int backing_may_be_lock(int dirfd, const char *name)

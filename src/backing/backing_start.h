@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "base/fault.h"
+#include "store/store.h"
 
 /*
  * The first bytes of a regular file, which show whether its format is one of
@@ -36,6 +37,10 @@ int backing_has_magic(int dirfd, const char *name);
  * header.
  */
 int backing_has_header(int dirfd, const char *name, struct fault *fault);
+
+/* The same; if it returns 1, the frame stays open as a store. */
+int backing_open_frame(int dirfd, const char *name, struct store **out,
+                       struct fault *fault);
 
 /* Can a regular file be a lock file, by its content?  Format: locking.md, 1. */
 int backing_may_be_lock(int dirfd, const char *name);

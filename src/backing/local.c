@@ -8,6 +8,7 @@
 #include "backing/backing_source.h"
 #include "backing/backing_start.h"
 #include "backing/local_change.h"
+#include "backing/local_seen.h"
 #include "store/store_local.h"
 
 /* This function looks at the directory and at its index file through one
@@ -79,6 +80,11 @@ static int open_store(const struct backing_place *place, enum entry_kind kind,
 {
     int r;
 
+    *out = kind == ENTRY_FRAME && flags == STORE_NOATIME
+               ? local_seen_take(place)
+               : NULL;
+    if (*out)
+        return 0;
     if (kind == ENTRY_SPARSE)
         r = store_dir_open(place->dirfd, place->name, flags, out);
     else if (place->name[0] == '\0')

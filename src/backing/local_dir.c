@@ -9,6 +9,7 @@
 #include "backing/backing_source.h"
 #include "backing/folder.h"
 #include "backing/local.h"
+#include "backing/local_seen.h"
 #include "base/identity.h"
 #include "store/store_version.h"
 #include "writer/private_dir.h"
@@ -41,6 +42,8 @@ int local_dir_open(const struct backing_place *place,
         return fault_set(fault, fd, 0, NULL);
     out->ops = &local_ops;
     out->fd = fd;
+    /* While a program lists a directory, no frame in it is to look busy. */
+    out->state = how->list ? NULL : local_seen_new();
     out->except = holds_mount(how->source, fd) ? how->source->mounted : NULL;
     return 0;
 }
@@ -54,6 +57,7 @@ void local_dir_close(struct backing_dir *dir)
     else
         close(dir->fd);
     free(list);
+    local_seen_free(dir->state);
 }
 
 void local_place_in(const struct backing_dir *dir, const char *name,
@@ -61,6 +65,7 @@ void local_place_in(const struct backing_dir *dir, const char *name,
                     struct backing_place *out)
 {
     local_place(dir->fd, name, out);
+    out->holder = dir->state;
 }
 
 int local_list_begin(struct backing_dir *dir)

@@ -9,6 +9,7 @@
 #include "backing/backing_start.h"
 #include "backing/folder.h"
 #include "backing/local.h"
+#include "backing/local_seen.h"
 #include "base/identity.h"
 #include "bundle/bundle.h"
 #include "frame/frame.h"
@@ -106,6 +107,7 @@ static int kind_of_file(const struct backing_dir *dir, const char *name,
                         uint64_t stamp)
 {
     struct fault fault = FAULT_NONE;
+    struct store *store;
     int r = is_lock(dir->fd, name);
 
     if (r > 0)
@@ -118,11 +120,13 @@ static int kind_of_file(const struct backing_dir *dir, const char *name,
         return ENTRY_PLAIN;
     if (known_frames_has(&dir->source->known, stamp))
         return ENTRY_FRAME;
-    r = backing_has_header(dir->fd, name, &fault);
+    r = backing_open_frame(dir->fd, name, &store, &fault);
     if (backing_is_shortage(r))
         return r;
-    if (r > 0)
+    if (r > 0) {
         known_frames_add(&dir->source->known, stamp);
+        local_seen_keep(dir->state, name, store);
+    }
     return r > 0 || backing_is_unreadable(r) ? ENTRY_FRAME : ENTRY_PLAIN;
 }
 

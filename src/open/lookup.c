@@ -16,9 +16,25 @@
 /* How long a file counts as one that others replace all the time. */
 static const int64_t REFUSED_NS = INT64_C(10) * 1000 * 1000 * 1000;
 
+/* Open the stored frame whose attributes were just seen.  If the directory has
+   kept another file that had this name before, opens the new one. */
+static int open_stored(const struct node *node,
+                       const struct backing_place *place, const struct stat *st,
+                       struct store **out)
+{
+    struct fault fault;
+    int r = backing_store(place, node->id.kind, STORE_NOATIME, out, &fault);
+
+    if (r < 0 || backing_check_store(place, *out, st) == 0)
+        return r;
+    store_close(*out);
+    return backing_store(place, node->id.kind, STORE_NOATIME, out, &fault);
+}
+
 /* frame_mark() of the stored frame; 0 if it cannot be read. */
 static uint64_t read_mark(const struct fs *fs, const struct node *node,
-                          const struct backing_place *place)
+                          const struct backing_place *place,
+                          const struct stat *st)
 {
     struct fault fault;
     struct store *store;
@@ -26,7 +42,7 @@ static uint64_t read_mark(const struct fs *fs, const struct node *node,
     uint64_t mark;
     int r;
 
-    if (backing_store(place, node->id.kind, STORE_NOATIME, &store, &fault) < 0)
+    if (open_stored(node, place, st, &store) < 0)
         return 0;
     r = frame_open(store, fs->source.base, &frame, &fault);
     store_close(store);
@@ -82,7 +98,7 @@ static bool is_kernel_in_sync(struct fs *fs, struct node *node,
 
     if (!fs->writeback || !S_ISREG(st->st_mode) || node == &fs->nodes.root)
         return true;
-    mark = needs_mark(fs, node, doubtful) ? read_mark(fs, node, place) : 0;
+    mark = needs_mark(fs, node, doubtful) ? read_mark(fs, node, place, st) : 0;
     pthread_mutex_lock(&fs->nodes.lock);
     if (node->content == 0) {
         node->content = content;

@@ -114,22 +114,14 @@ int fs_pin(struct fs *fs, struct node *node, const struct backing_place *place,
     return -ESTALE;
 }
 
-/*
- * Find the entry that the directory of a node is opened by: the node itself, or
- * for a folder of a store, the store.
- *
- *  bundle_path  receives the path of the folder in the store, or ""; room for
- *         PATH_MAX bytes
- */
-static int place_of_dir(struct fs *fs, struct node *node, char *bundle_path,
-                        struct backing_place *out)
+/* Find the store that a folder is in, by which the folder is opened.
+   `bundle_path` receives its path there; it has room for PATH_MAX bytes. */
+static int place_of_folder(struct fs *fs, struct node *node, char *bundle_path,
+                           struct backing_place *out)
 {
     struct node_path path;
     int r;
 
-    bundle_path[0] = '\0';
-    if (!node_traits(node)->in_store)
-        return fs_place(fs, node, out);
     node_lock_path(&fs->nodes, node);
     r = node_locate(&fs->nodes, node, &path);
     if (r == 0)
@@ -143,20 +135,38 @@ static int place_of_dir(struct fs *fs, struct node *node, char *bundle_path,
     return 0;
 }
 
+static int open_folder(struct fs *fs, struct node *node,
+                       struct backing_opening *how, struct backing_dir *out,
+                       struct fault *fault)
+{
+    char bundle_path[PATH_MAX];
+    struct backing_place place;
+    int r = place_of_folder(fs, node, bundle_path, &place);
+
+    if (r < 0)
+        return r;
+    how->bundle_path = bundle_path;
+    r = backing_dir_open(&place, how, out, fault);
+    backing_close(&place);
+    return r;
+}
+
 static int open_dir(struct fs *fs, struct node *node, bool list,
                     struct backing_dir *out, struct fault *fault)
 {
-    char bundle_path[PATH_MAX];
-    const struct backing_opening how = {
+    struct backing_opening how = {
         .source = &fs->source,
         .kind = node->id.kind,
-        .bundle_path = bundle_path,
+        .bundle_path = "",
         .list = list,
         .exact = fs->chunks,
     };
     struct backing_place place;
-    int r = place_of_dir(fs, node, bundle_path, &place);
+    int r;
 
+    if (node_traits(node)->in_store)
+        return open_folder(fs, node, &how, out, fault);
+    r = fs_place(fs, node, &place);
     if (r < 0)
         return r;
     r = backing_dir_open(&place, &how, out, fault);

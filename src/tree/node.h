@@ -173,11 +173,11 @@ void node_unref(struct node_table *table, struct node *node);
 
 /* The path of a node. */
 struct node_path {
-    char dir[PATH_MAX];         /* path from the root to the directory that the
-                                   node is in; for a node in a store, to the
-                                   directory that the store is in; "" if that is
-                                   the root */
-    char name[NAME_MAX + 1];    /* name of the node there, or of the store */
+    char name[NAME_MAX + 1];    /* name of the node in the directory that it is
+                                   in; or, for a node in a store, of the store
+                                   in the directory that this is in */
+    char dir[PATH_MAX];         /* path from the root to that directory; "" if
+                                   it is the root */
     char bundle_path[PATH_MAX]; /* path of the node in the store; "" if it is in
                                    none */
 };
