@@ -11,6 +11,12 @@
 #include "backing/local_seen.h"
 #include "store/store_local.h"
 
+static int own(struct backing_place *place)
+{
+    place->holder = NULL; /* what the directory keeps goes with it */
+    return local_own(place);
+}
+
 /* This function looks at the directory and at its index file through one
    descriptor, because other programs may rename things meanwhile. */
 static int stat_sparse(const struct backing_place *place, struct stat *out)
@@ -109,7 +115,7 @@ static int check_header(const struct backing_place *place, struct fault *fault)
 }
 
 const struct backing_ops local_ops = {
-    .own = local_own,
+    .own = own,
     .release = local_release,
     .stat = stat_entry,
     .frame_kind = frame_kind,

@@ -24,7 +24,6 @@ void local_place(int dirfd, const char *name, struct backing_place *out)
 
 int local_own(struct backing_place *place)
 {
-    place->holder = NULL;
     place->dirfd = fcntl(place->dirfd, F_DUPFD_CLOEXEC, 0);
     return place->dirfd < 0 ? -errno : 0;
 }

@@ -14,6 +14,7 @@ import os
 import random
 import stat
 import threading
+import traceback
 
 from mounted import (FRAMEFS, Mount, act_until, as_user, check, check_content,
                      check_sound, error_of, frame, harness, is_root, layouts,
@@ -349,8 +350,8 @@ def nothing_is_lost_when_files_are_used_meanwhile(layout):
         def guarded(number):
             try:
                 work(number)
-            except BaseException as error:  # pylint: disable=broad-except
-                failures.append('%d: %r' % (number, error))
+            except BaseException:  # pylint: disable=broad-except
+                failures.append('%d: %s' % (number, traceback.format_exc()))
 
         results = {}
         threads = [threading.Thread(target=guarded, args=(i,))
@@ -359,7 +360,7 @@ def nothing_is_lost_when_files_are_used_meanwhile(layout):
             thread.start()
         for thread in threads:
             thread.join()
-        check(not failures, str(failures[:5]) + mount.log())
+        check(not failures, '\n'.join(failures[:5]) + mount.log())
         wanted = {name: data for known in results.values()
                   for name, data in known.items()}
         # Files that were closed last may still be changing their form.
