@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <dirent.h>
+#include <errno.h>
 
 #include "array/array.h"
 #include "backing/backing.h"
 #include "backing/backing_source.h"
 #include "backing/backing_start.h"
+#include "base/retry.h"
 #include "frame/frame.h"
 #include "store/store_local.h"
 
@@ -30,22 +32,36 @@ static int kind_of_name(void *context, const char *name)
     return backing_kind(context, name, DT_UNKNOWN);
 }
 
-int backing_shows_array(const struct backing_source *source,
-                        const struct backing_place *place, enum entry_kind kind)
+/* Is the frame at a place an array?  Returns 0, 1 or an error. */
+static int look_at_array(const struct backing_place *place,
+                         enum entry_kind kind)
 {
     struct fault fault = FAULT_NONE;
     struct store *store;
+    int r = backing_store(place, kind, STORE_NOATIME, &store, &fault);
+
+    if (r < 0)
+        return r;
+    r = backing_is_array(store, 0);
+    store_close(store);
+    return r;
+}
+
+int backing_shows_array(const struct backing_source *source,
+                        const struct backing_place *place, enum entry_kind kind)
+{
+    struct retry retry = RETRY_REPLACED;
     int r;
 
     if (!source->npy || !entry_traits[kind].frame)
         return 0;
     if (source->only)
         return source->only_is_array;
-    r = backing_store(place, kind, STORE_NOATIME, &store, &fault);
-    if (r < 0)
-        return backing_is_shortage(r) ? r : 0;
-    r = backing_is_array(store, 0);
-    store_close(store);
+    /* A process that replaces a sparse frame removes the index file of the old
+       one, which may have been opened. */
+    do
+        r = look_at_array(place, kind);
+    while ((r == -ENOENT || r == -ESTALE) && retry_wait(&retry));
     return backing_is_shortage(r) ? r : r > 0;
 }
 

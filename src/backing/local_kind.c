@@ -11,6 +11,7 @@
 #include "backing/local.h"
 #include "backing/local_seen.h"
 #include "base/identity.h"
+#include "base/retry.h"
 #include "bundle/bundle.h"
 #include "frame/frame.h"
 #include "store/store_local.h"
@@ -40,11 +41,26 @@ static int kind_or_store(int dirfd, const char *name, enum entry_kind kind)
     return r > 0 ? (int)ENTRY_STORE : (int)kind;
 }
 
+/* Does a name lead to another file or directory than to the open one? */
+static bool is_replaced(int dirfd, const char *name, int fd)
+{
+    struct stat was;
+    struct stat is;
+
+    return fstat(fd, &was) == 0 &&
+           fstatat(dirfd, name, &is, AT_SYMLINK_NOFOLLOW) == 0 &&
+           !store_version_same_object(&was, &is);
+}
+
 /*
  * Is a directory a sparse frame?  The name of an index file is not enough, the
  * file must have the magic.  If its bytes cannot be read, it counts.  If
  * permissions keep the daemon from reading it, it counts if the user for whom
  * this thread acts owns it, see kind_of_file().
+ *
+ * A process that replaces a sparse frame removes the index file of the old one
+ * as soon as another one has its name.  So a directory without an index file
+ * counts only if it has the name yet; else this returns -ESTALE.
  */
 static int is_sparse(const struct backing_dir *dir, const char *name)
 {
@@ -55,7 +71,7 @@ static int is_sparse(const struct backing_dir *dir, const char *name)
     int r;
 
     if (fd < 0)
-        return -errno;
+        return errno == ENOTDIR ? -ESTALE : -errno;
     r = local_stat_index(fd, &st, &index);
     if (r == 0 && S_ISREG(st.st_mode)) {
         r = backing_has_magic(fd, index);
@@ -66,6 +82,8 @@ static int is_sparse(const struct backing_dir *dir, const char *name)
     }
     if (r > 0 && dir->source->keep_names)
         r = !incoming_frames_is_incomplete(&dir->source->incoming, fd);
+    if (r <= 0 && !backing_is_shortage(r) && is_replaced(dir->fd, name, fd))
+        r = -ESTALE;
     close(fd);
     return r;
 }
@@ -74,7 +92,7 @@ static int kind_of_directory(const struct backing_dir *dir, const char *name)
 {
     int r = is_sparse(dir, name);
 
-    if (backing_is_shortage(r))
+    if (backing_is_shortage(r) || r == -ESTALE)
         return r;
     return r > 0 ? (int)ENTRY_SPARSE
                  : kind_or_store(dir->fd, name, ENTRY_DIRECTORY);
@@ -130,8 +148,10 @@ static int kind_of_file(const struct backing_dir *dir, const char *name,
     return r > 0 || backing_is_unreadable(r) ? ENTRY_FRAME : ENTRY_PLAIN;
 }
 
-int local_kind(const struct backing_dir *dir, const char *name,
-               unsigned char type)
+/* Find the kind of an entry.  Returns -ESTALE if another one got its name
+   meanwhile. */
+static int try_kind(const struct backing_dir *dir, const char *name,
+                    unsigned char type)
 {
     bool may_be_frame = type == DT_REG && names_has_suffix(name);
     uint64_t stamp = 0;
@@ -147,6 +167,17 @@ int local_kind(const struct backing_dir *dir, const char *name,
     if (type == DT_DIR)
         return kind_of_directory(dir, name);
     return type == DT_REG ? kind_of_file(dir, name, stamp) : ENTRY_PLAIN;
+}
+
+int local_kind(const struct backing_dir *dir, const char *name,
+               unsigned char type)
+{
+    struct retry retry = RETRY_REPLACED;
+    int r = try_kind(dir, name, type);
+
+    while (r == -ESTALE && retry_wait(&retry))
+        r = try_kind(dir, name, DT_UNKNOWN);
+    return r;
 }
 
 int local_kind_of_directory(int dirfd)

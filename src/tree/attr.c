@@ -77,6 +77,17 @@ void attr_show_chunk(uint64_t size, struct stat *st)
     st->st_blksize = BLKSIZE_MIN;
 }
 
+/* Read the header of a frame that was just seen.  Another process that replaces
+   a sparse frame removes the index file of the old one. */
+static int read_seen(struct fs *fs, struct node *node,
+                     const struct backing_place *place, const struct stat *st,
+                     struct file_peek *out)
+{
+    int r = attr_read_header(fs, node, place, st, out);
+
+    return r == -ENOENT ? -ESTALE : r;
+}
+
 /*
  * Look at the file again before its header is read, because after the caller's
  * look another thread may have written it out and closed it, which restores its
@@ -94,7 +105,7 @@ static int complete_closed_frame(struct fs *fs, struct node *node,
     do {
         r = again ? backing_stat(place, node->id.kind, st) : 0;
         if (r == 0)
-            r = attr_read_header(fs, node, place, st, &peek);
+            r = read_seen(fs, node, place, st, &peek);
         again = true;
     } while (r == -ESTALE && retry_wait(&retry));
     if (r == 0 && !place->made_up_ino && !node_is(&fs->nodes, node, st))
