@@ -26,16 +26,23 @@ static void show_open(const struct fs *fs, const struct node *node,
 }
 
 /*
- * If another frame has replaced one that is open, a node that is looked up does
- * not stand for both.  But a program that has read a frame to its end, and asks
- * for its attributes, may wait for more, as `tail -f` does.  So the node
- * follows to the new frame then, because nobody reads the old one meanwhile.
+ * Open the newest state of a frame.  If another frame has replaced the one that
+ * is open, a node that is looked up does not stand for both.  But a program
+ * that has read a frame to its end, and asks for its attributes, may wait for
+ * more, as `tail -f` does.  So the node follows to the new frame then, unless a
+ * program reads the old one meanwhile.
  */
-static enum refresh_use use_of(struct open_file *open, bool looked_up)
+static int refresh(struct fs *fs, struct open_file *open,
+                   const struct backing_place *place, bool looked_up,
+                   const struct stat *st)
 {
-    if (looked_up)
-        return REFRESH_TO_READ;
-    return open_file_is_at_rest(open) ? REFRESH_TO_FOLLOW : REFRESH_TO_LOOK;
+    unsigned nreads;
+    int r = open_file_refresh(fs, open, place, st,
+                              looked_up ? REFRESH_TO_READ : REFRESH_TO_LOOK);
+
+    if (r != -ESTALE || looked_up || !open_file_is_at_rest(fs, open, &nreads))
+        return r;
+    return open_file_follow(fs, open, place, st, nreads);
 }
 
 static int complete_frame(struct fs *fs, struct node *node,
@@ -48,7 +55,7 @@ static int complete_frame(struct fs *fs, struct node *node,
 
     if (!open)
         return attr_complete_closed(fs, node, place, st);
-    r = open_file_refresh(fs, open, place, st, use_of(open, looked_up));
+    r = refresh(fs, open, place, looked_up, st);
     /* While another program changes the file, it looks as it did before. */
     if (r == -EBUSY)
         r = 0;

@@ -44,6 +44,9 @@ struct open_file {
     unsigned nhandles;          /* handles that the kernel has, */
     unsigned nwriting;          /* and those of them that may write */
     bool outdated;              /* see open_file_outdate() */
+    unsigned nreads;            /* how many reads have begun; wraps around */
+    bool follows;               /* the node is about to stand for another frame;
+                                   reads wait */
     unsigned nrefused;          /* how often pages were refused, or changes
                                    lost, because other programs have changed
                                    the frame */
@@ -282,12 +285,28 @@ void open_file_remove_handle(struct open_file *open,
 /* Does a program have the file open? */
 bool open_file_has_handles(struct open_file *open);
 
-/* Note that a program reads, and whether that reaches the end of the frame. */
+/* Note that a program begins to read, before the state is taken that it
+   reads. */
+void open_file_begin_read(struct open_file *open);
+
+/* Note that a program has read, and whether that reached the end of the
+   frame. */
 void open_file_note_read(struct open_file *open, bool reaches_end);
 
-/* Do programs have the file open by one handle, and do they seem to have read
-   it to the end? */
-bool open_file_is_at_rest(struct open_file *open);
+/*
+ * Do programs have the file open by one handle, have they read it to the end,
+ * and does none seem to read it now?  The kernel answers reads from its cache,
+ * which this makes it drop, so that a program that goes on reading asks for the
+ * next page; then this waits for a moment.
+ *
+ *  nreads  receives the number of reads, for open_file_follow()
+ */
+bool open_file_is_at_rest(struct fs *fs, struct open_file *open,
+                          unsigned *nreads);
+
+/* Keep programs from reading until another state is open, if there was no read
+   since open_file_is_at_rest().  The caller has set `busy`. */
+bool open_file_begin_follow(struct open_file *open, unsigned nreads);
 
 /*
  * Leave an open file, and its node, to the programs that have it open: other
@@ -393,10 +412,9 @@ int open_file_watch(struct fs *fs, struct open_file *open);
 enum refresh_use {
     REFRESH_TO_READ,
     REFRESH_TO_WRITE,
-    REFRESH_TO_LOOK,   /* to get attributes: if another frame has replaced the
-                          one that is open, that returns -ESTALE, and leaves it
-                          to others to look up the new one */
-    REFRESH_TO_FOLLOW, /* likewise, but the node then stands for the new one */
+    REFRESH_TO_LOOK, /* to get attributes: if another frame has replaced the one
+                        that is open, that returns -ESTALE, and leaves it to
+                        others to look up the new one */
 };
 
 /*
@@ -426,6 +444,15 @@ enum refresh_use {
 int open_file_refresh(struct fs *fs, struct open_file *open,
                       const struct backing_place *place, const struct stat *st,
                       enum refresh_use use);
+
+/*
+ * Likewise to read, but if another frame has replaced the one that is open, the
+ * node stands for it from then on.  Returns -ESTALE if programs have begun to
+ * read since open_file_is_at_rest().
+ */
+int open_file_follow(struct fs *fs, struct open_file *open,
+                     const struct backing_place *place, const struct stat *st,
+                     unsigned nreads);
 
 /* Find out where the node is now, and call open_file_refresh() for the file
    there.  Returns as that. */

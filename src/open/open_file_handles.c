@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <time.h>
+
 #include "base/clock.h"
+#include "open/kernel.h"
 #include "open/open_file.h"
 #include "tree/fs.h"
 
 enum {
-    MIDWAY_MIN = 2,              /* so many reads before the end: more follow */
-    REST_NS = 1000 * 1000 * 1000 /* after the last read */
+    MIDWAY_MIN = 2, /* so many reads before the end: more follow */
+    REST_NS = 1000 * 1000 * 1000, /* after the last read */
+    QUIET_NS = 200 * 1000 * 1000, /* after the kernel has dropped its pages */
+    PAUSE_NS = 1000 * 1000,
 };
 
 void open_file_begin_admission(struct open_file *open)
@@ -63,6 +68,15 @@ bool open_file_has_handles(struct open_file *open)
     return any;
 }
 
+void open_file_begin_read(struct open_file *open)
+{
+    pthread_mutex_lock(&open->lock);
+    while (open->follows)
+        pthread_cond_wait(&open->idle, &open->lock);
+    open->nreads++;
+    pthread_mutex_unlock(&open->lock);
+}
+
 void open_file_note_read(struct open_file *open, bool reaches_end)
 {
     open->read_at = clock_monotonic_ns();
@@ -72,15 +86,59 @@ void open_file_note_read(struct open_file *open, bool reaches_end)
         open->nmidway++;
 }
 
-bool open_file_is_at_rest(struct open_file *open)
+/* Has a program read the file to the end, and asked for nothing since? */
+static bool is_resting(struct open_file *open, unsigned *nreads)
 {
     bool only_one;
 
     pthread_mutex_lock(&open->lock);
     only_one = open->nhandles == 1;
+    *nreads = open->nreads;
     pthread_mutex_unlock(&open->lock);
     return only_one && open->nmidway < MIDWAY_MIN &&
            clock_monotonic_ns() - open->read_at > REST_NS;
+}
+
+static bool has_read(struct open_file *open, unsigned nreads)
+{
+    bool read;
+
+    pthread_mutex_lock(&open->lock);
+    read = open->nreads != nreads;
+    pthread_mutex_unlock(&open->lock);
+    return read;
+}
+
+/* The notification waits for pages that are being read, by other threads of the
+   daemon.  So this one does not wait for it for long. */
+bool open_file_is_at_rest(struct fs *fs, struct open_file *open,
+                          unsigned *nreads)
+{
+    const struct timespec pause = { .tv_nsec = PAUSE_NS };
+    int64_t began = clock_monotonic_ns();
+    int64_t dropped = 0;
+    int64_t now = began;
+
+    if (!is_resting(open, nreads))
+        return false;
+    kernel_drop(fs, open->node, 0, 0);
+    while (dropped == 0 ? now - began < QUIET_NS : now - dropped < QUIET_NS) {
+        nanosleep(&pause, NULL);
+        if (has_read(open, *nreads))
+            return false;
+        now = clock_monotonic_ns();
+        if (dropped == 0 && open->node->nnotifications == 0)
+            dropped = now;
+    }
+    return dropped > 0;
+}
+
+bool open_file_begin_follow(struct open_file *open, unsigned nreads)
+{
+    pthread_mutex_lock(&open->lock);
+    open->follows = open->nreads == nreads && open->nhandles == 1;
+    pthread_mutex_unlock(&open->lock);
+    return open->follows;
 }
 
 static bool can_outdate(const struct fs *fs, const struct open_file *open)

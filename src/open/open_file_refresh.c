@@ -106,6 +106,7 @@ static struct open_version *end_refresh(struct fs *fs, struct open_file *open,
         open_file_outdate(fs, open);
     pthread_mutex_lock(&open->lock);
     open->busy = false;
+    open->follows = false;
     pthread_cond_broadcast(&open->idle);
     pthread_mutex_unlock(&open->lock);
     return old;
@@ -226,7 +227,8 @@ struct refresh {
     uint64_t stamp; /* of the seen file, from before this look */
     bool writable;
     bool looks;      /* leave a file that replaces that of the node to others */
-    bool follows;    /* the node may stand for a file that replaces its own */
+    bool follows;    /* the node may stand for a file that replaces its own, */
+    unsigned nreads; /* if this is still the number of reads */
     bool superseded; /* other programs have changed the file */
     bool replaced;   /* another file has replaced the one being changed */
 };
@@ -244,8 +246,8 @@ static bool is_other_frame(const struct open_file *open,
     const struct stat *seen = how->seen->st;
     bool other_file;
 
-    if (!old || how->follows || how->superseded ||
-        !node_traits(open->node)->frame || how->seen->place->made_up_ino)
+    if (!old || how->superseded || !node_traits(open->node)->frame ||
+        how->seen->place->made_up_ino)
         return false;
     other_file = changes_frame(old)
                      ? how->replaced
@@ -316,23 +318,27 @@ static void replace(struct fs *fs, struct open_file *open,
     open_version_put(end_refresh(fs, open, version));
 }
 
+/* Keep the state that is open.  Returns -ESTALE. */
+static int keep(struct fs *fs, struct open_file *open,
+                struct open_version *version)
+{
+    open_version_put(version);
+    end_refresh(fs, open, NULL);
+    return -ESTALE;
+}
+
 /* Open the state that the file is in now. */
 static int refresh_anew(struct fs *fs, struct open_file *open,
                         const struct refresh *how, struct fault *fault)
 {
     struct open_version *version = NULL;
+    bool other = is_other_frame(open, how);
     bool writable;
     int r;
 
-    if (open_file_leave_orphan(fs, open)) {
-        end_refresh(fs, open, NULL);
-        return -ESTALE;
-    }
-    if (is_other_frame(open, how) && how->looks) {
-        end_refresh(fs, open, NULL);
-        return -ESTALE;
-    }
-    if (is_other_frame(open, how))
+    if (open_file_leave_orphan(fs, open) || (other && how->looks))
+        return keep(fs, open, NULL);
+    if (other && !how->follows)
         return part(fs, open, how, NULL);
     writable = how->writable && !is_outdating(fs, open);
     r = open_version_open(fs, how->seen, writable, &version, fault);
@@ -341,6 +347,8 @@ static int refresh_anew(struct fs *fs, struct open_file *open,
     if (r == 0 && (!open_version_has_readers_of(version, open->current) ||
                    is_cut(fs, open->current, version)))
         return part(fs, open, how, version);
+    if (r == 0 && other && !open_file_begin_follow(open, how->nreads))
+        return keep(fs, open, version);
     if (r == 0 && version->file && node_is_removed(&fs->nodes, open->node))
         file_set_unlinked(version->file, true);
     if (r == 0 && version->file && open->current && open->current->file)
@@ -353,6 +361,30 @@ static int refresh_anew(struct fs *fs, struct open_file *open,
     return r < 0 && r != -EBUSY && has_state(open, how->writable) ? 0 : r;
 }
 
+static int refresh(struct fs *fs, struct open_file *open, struct refresh *how)
+{
+    const struct stat *st = how->seen->st;
+    bool to_write = how->writable;
+    struct fault fault = FAULT_NONE;
+    int r = -ESTALE;
+
+    how->stamp = store_version_stamp(store_version_of(st));
+    how->superseded = is_superseded(open);
+    if (open_file_leave_orphan(fs, open) || open_file_watch(fs, open) < 0)
+        return -ESTALE;
+    if (!begin_refresh(open, st, &how->writable))
+        return 0;
+    /* Time stamps do not tell whether the daemon itself has changed the file,
+       because it gives back freed space after a commit. */
+    how->replaced = is_replaced(open, how->seen->place, st);
+    if (changes_frame(open->current) && !how->replaced)
+        r = refresh_own(fs, open, how, &fault);
+    if (r == -ESTALE)
+        r = refresh_anew(fs, open, how, &fault);
+    /* A file that is outdated is only read. */
+    return r == 0 && to_write && !has_state(open, true) ? -ESTALE : r;
+}
+
 int open_file_refresh(struct fs *fs, struct open_file *open,
                       const struct backing_place *place, const struct stat *st,
                       enum refresh_use use)
@@ -360,34 +392,26 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
     const struct seen_file seen = { open->node->id.kind, place, st };
     struct refresh how = {
         .seen = &seen,
-        .stamp = store_version_stamp(store_version_of(st)),
         .writable = use == REFRESH_TO_WRITE,
         .looks = use == REFRESH_TO_LOOK,
-        .follows = use == REFRESH_TO_FOLLOW,
-        .superseded = is_superseded(open),
     };
-    struct fault fault = FAULT_NONE;
-    int r = -ESTALE;
 
-    if (open_file_leave_orphan(fs, open) || open_file_watch(fs, open) < 0)
-        return -ESTALE;
-    if (!begin_refresh(open, st, &how.writable))
-        return 0;
-    /* Time stamps do not tell whether the daemon itself has changed the file,
-       because it gives back freed space after a commit. */
-    how.replaced = is_replaced(open, place, st);
-    if (changes_frame(open->current) && !how.replaced)
-        r = refresh_own(fs, open, &how, &fault);
-    if (r == -ESTALE)
-        r = refresh_anew(fs, open, &how, &fault);
-    /* A file that is outdated is only read. */
-    return r == 0 && use == REFRESH_TO_WRITE && !has_state(open, true) ? -ESTALE
-                                                                       : r;
+    return refresh(fs, open, &how);
+}
+
+int open_file_follow(struct fs *fs, struct open_file *open,
+                     const struct backing_place *place, const struct stat *st,
+                     unsigned nreads)
+{
+    const struct seen_file seen = { open->node->id.kind, place, st };
+    struct refresh how = { .seen = &seen, .follows = true, .nreads = nreads };
+
+    return refresh(fs, open, &how);
 }
 
 /* Try once to refresh.  `*other` becomes true if the file that was opened is
-   not the one that was seen, because its name was given to another file
-   meanwhile. */
+   not the one that was seen, or has gone, because its name was given to another
+   file meanwhile. */
 static int try_reopen(struct fs *fs, struct open_file *open, bool writable,
                       bool *other)
 {
@@ -406,7 +430,7 @@ static int try_reopen(struct fs *fs, struct open_file *open, bool writable,
     if (r == 0) {
         r = open_file_refresh(fs, open, &place, &st,
                               writable ? REFRESH_TO_WRITE : REFRESH_TO_READ);
-        *other = r == -ESTALE;
+        *other = r == -ESTALE || r == -ENOENT;
     }
     backing_close(&place);
     return r == -ENOENT ? -ESTALE : r;

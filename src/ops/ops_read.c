@@ -261,6 +261,7 @@ void ops_read(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
         read_draft(req, handle->draft, size, (uint64_t)off);
         return;
     }
+    open_file_begin_read(handle->open);
     do {
         struct attempt attempt;
 

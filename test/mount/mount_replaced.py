@@ -261,6 +261,83 @@ def program_that_is_reading_gets_the_old_file_to_its_end(file):
         check(file.kind == 'sparse' or len(data) > len(old) - 16, 'is cut')
 
 
+def start(act):
+    """Run a function in another process.  Return its number."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            act()
+            status = 0
+        finally:
+            os._exit(status)
+    return child
+
+
+def ask(path, counts):
+    """Ask for the attributes of a file until the end."""
+    fd = os.open(path, os.O_PATH)
+    while not counts[STOP]:
+        os.fstat(fd)
+        time.sleep(0.001)
+
+
+def replace_at(file, data, counts):
+    """Replace a file when the time has come."""
+    while not counts[NEWEST] and not counts[STOP]:
+        time.sleep(0.001)
+    file.rename_over(data)
+
+
+def read_until(end, fd, size):
+    """Read a file again and again, whole, by single calls.  Check that each
+    gives bytes of one version; it is shorter if the next bytes are stale."""
+    buffer = mmap.mmap(-1, size)
+    while time.monotonic() < end:
+        try:
+            n = os.preadv(fd, [buffer], 0)
+        except OSError as error:
+            check(error.errno == errno.ESTALE, 'read: %s' % error)
+            return
+        ends = buffer[:8] + buffer[n - 8:n]
+        first, last = (word >> 32 for word in struct.unpack('<2Q', ends))
+        check(first == last, 'mixed: ' + versions_in(buffer[:n]))
+
+
+@kinds(False, True, options='attr_timeout=0')
+def program_that_reads_from_the_cache_gets_one_version(file):
+    """Even if it has asked for no page for so long that it might wait for more,
+    and another program asks for attributes."""
+    if file.kind == 'plain' or (file.kind == 'sparse' and file.direct):
+        return
+    old = words(1, (4 << 20) // 8)
+    new = words(2, len(old) // 8 + 1)
+    file.rewrite(old)
+    counts = Counts()
+    asking = start(lambda: ask(file.seen, counts))
+    replacing = start(lambda: replace_at(file, new, counts))
+    try:
+        with open(file.seen, 'rb', buffering=0) as held:
+            check(held.readall() == old, 'content')
+            # The kernel may have asked for the last pages before others.
+            last = len(old) - mmap.PAGESIZE
+            os.posix_fadvise(held.fileno(), last, 0, os.POSIX_FADV_DONTNEED)
+            os.pread(held.fileno(), 1, last)
+            # Longer than it takes until a program counts as one that waits.
+            read_until(time.monotonic() + 1.1, held.fileno(), len(old))
+            counts[NEWEST] = 2
+            read_until(time.monotonic() + 1, held.fileno(), len(old))
+            if file.kind == 'contiguous':
+                wait_for(lambda: os.fstat(held.fileno()).st_size == len(new),
+                         'the new frame')
+                check(os.pread(held.fileno(), len(new), 0) == new,
+                      'content of the new frame')
+    finally:
+        counts[STOP] = 1
+        statuses = [os.waitpid(child, 0)[1] for child in (asking, replacing)]
+    check(statuses == [0, 0], 'cannot ask or replace')
+
+
 def frame_that_a_commit_has_put_into_another_file_is_followed():
     """Several programs have it open, and others open it anew."""
     content = random.Random(SEED).randbytes(SIZE_MAX)
@@ -428,5 +505,6 @@ def readers_get_one_version_of_a_file_that_is_replaced(file):
 
 main(held_file_is_shown_anew_at_once,
      program_that_is_reading_gets_the_old_file_to_its_end,
+     program_that_reads_from_the_cache_gets_one_version,
      frame_that_a_commit_has_put_into_another_file_is_followed,
      readers_get_one_version_of_a_file_that_is_replaced)
