@@ -21,13 +21,17 @@
 #include "remote.h"
 #include "source.h"
 #include "store/store_local.h"
+#include "store/store_version.h"
 #include "writer/frame_dir.h"
 #include "writer/private_dir.h"
 
 struct output {
     const char *path; /* as the user gave it; for messages too */
     bool sparse;
-    bool force;
+    enum output_force asked;
+    bool force; /* something may be replaced, */
+    bool held;  /* but only this: */
+    struct store_version old;
     bool to_stdout;
     bool remote;
     mode_t umask; /* the user's */
@@ -40,7 +44,13 @@ struct output {
 
 static int report(const struct output *output, int error)
 {
-    if (error == -EEXIST && !output->force)
+    if (error == -ESTALE && output->held)
+        log_error("%s: was replaced or renamed meanwhile; try again",
+                  output->path);
+    else if (error == -EEXIST && output->asked == OUTPUT_ABSENT)
+        log_error("%s: appeared meanwhile, so is not replaced; try again",
+                  output->path);
+    else if (error == -EEXIST && !output->force)
         log_error("%s: exists already, and --force is not given", output->path);
     else if (error == -EEXIST)
         log_error("%s: is no %s frame, so is not replaced", output->path,
@@ -203,18 +213,29 @@ static int finish_open(struct output *output, int error, struct output **out)
     return 0;
 }
 
-int output_open(const char *path, bool sparse, bool force, struct output **out)
+int output_open(const char *path, bool sparse, enum output_force force,
+                struct output **out)
 {
     struct output *output = new_output(path);
 
     if (!output)
         return -ENOMEM;
     output->sparse = sparse;
-    output->force = force;
+    output->asked = force;
+    output->force = force == OUTPUT_FORCE;
     output->to_stdout = strcmp(path, "-") == 0;
     return finish_open(
         output, remote_is(path) ? open_remote(output) : open_local(output),
         out);
+}
+
+void output_replaces(struct output *output, struct store *held)
+{
+    struct store_stat st;
+
+    output->held = held && !output->remote && store_self(held, &st) == 0;
+    if (output->held)
+        output->old = st.version;
 }
 
 int output_open_scratch(struct output **out)
@@ -289,11 +310,11 @@ static void rename_draft(struct output *output, const struct stat *old)
         memcpy(output->draft, name, sizeof(name));
 }
 
-/* Tell programs that have a sparse frame open that it is replaced. */
-static void mark_index(int dir)
+/* Tell programs that have a frame open that it is replaced, by its only file or
+   its index file. */
+static void mark_file(int dir, const char *name)
 {
-    int fd = openat(dir, FRAME_OBJECT_INDEX,
-                    O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    int fd = openat(dir, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 
     if (fd < 0)
         return;
@@ -313,9 +334,10 @@ static void mark_old(struct output *output)
     if (fstat(fd, &old) < 0)
         old.st_mode = 0;
     if (S_ISDIR(old.st_mode)) {
-        mark_index(fd);
+        mark_file(fd, FRAME_OBJECT_INDEX);
         private_dir_mark(fd);
     } else if (S_ISREG(old.st_mode)) {
+        mark_file(output->dir, output->name);
         rename_draft(output, &old);
     }
     close(fd);
@@ -329,6 +351,37 @@ static int exchange(struct output *output)
     if (renameat2(output->dir, output->draft, output->dir, output->name,
                   RENAME_EXCHANGE) < 0)
         return -errno;
+    if (unlinkat(output->dir, output->draft, 0) == 0)
+        return 0;
+    return errno == EISDIR ? frame_dir_remove(output->dir, output->draft)
+                           : -errno;
+}
+
+/* Has the frame that is held this name? */
+static bool is_held(const struct output *output, const char *name)
+{
+    struct stat st;
+
+    return fstatat(output->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           store_version_compare(output->old, store_version_of(&st)) >=
+               VERSION_SAME_OBJECT;
+}
+
+/* Replace the frame that is held.  If another process has just given its name
+   to another one, exchange them back. */
+static int replace_held(struct output *output)
+{
+    if (!is_held(output, output->name))
+        return -ESTALE;
+    mark_old(output);
+    if (renameat2(output->dir, output->draft, output->dir, output->name,
+                  RENAME_EXCHANGE) < 0)
+        return errno == ENOENT ? -ESTALE : -errno;
+    if (!is_held(output, output->draft)) {
+        renameat2(output->dir, output->draft, output->dir, output->name,
+                  RENAME_EXCHANGE);
+        return -ESTALE;
+    }
     if (unlinkat(output->dir, output->draft, 0) == 0)
         return 0;
     return errno == EISDIR ? frame_dir_remove(output->dir, output->draft)
@@ -355,6 +408,14 @@ static int move(struct output *output)
     default:
         return -errno;
     }
+}
+
+static int replace_or_move(struct output *output)
+{
+    int r = output->held ? replace_held(output) : -EINVAL;
+
+    /* Some file systems cannot exchange files. */
+    return r == -EINVAL || r == -ENOSYS ? move(output) : r;
 }
 
 /* Remove the mark, because the frame has its name now.  If the mode of the
@@ -400,7 +461,7 @@ int output_publish(struct output *output, const struct stat *like)
     if (r == 0)
         r = dress(output, like);
     if (r == 0)
-        r = move(output);
+        r = replace_or_move(output);
     if (r < 0)
         return report(output, r);
     if (output->sparse)

@@ -11,18 +11,31 @@
    the same directory under a temporary name, and only its owner can read it. */
 struct output;
 
+/* What may be replaced. */
+enum output_force {
+    OUTPUT_NEW,    /* nothing */
+    OUTPUT_FORCE,  /* a file or a sparse frame that has the name now */
+    OUTPUT_ABSENT, /* likewise, but nothing was there when that was looked at;
+                      so nothing */
+};
+
 /*
  * Begin a frame.
  *
  *  path    "-" is standard output, unless that is a terminal: the frame is made
  *          in $TMPDIR or /tmp, and then copied
  *  sparse  make a directory; not with "-"
- *  force   replace a file or a sparse frame that has the name now
  *
- * Returns 0 or a negative errno, which was reported; -EEXIST without `force` if
- * the name is taken.
+ * Returns 0 or a negative errno, which was reported; -EEXIST if the name is
+ * taken and nothing may be replaced.
  */
-int output_open(const char *path, bool sparse, bool force, struct output **out);
+int output_open(const char *path, bool sparse, enum output_force force,
+                struct output **out);
+
+/* Replace only the frame of this store, which target_hold() has returned; NULL
+   changes nothing.  If another one has the name by then, output_publish()
+   returns -ESTALE. */
+void output_replaces(struct output *output, struct store *held);
 
 /* Begin a contiguous frame in $TMPDIR or /tmp, which is never published.
    Errors as above. */

@@ -40,7 +40,8 @@ struct convert {
     struct file_array array;   /* the same, if its chunks change */
     bool sparse;
     bool encode; /* encode chunks again, instead of copying them */
-    bool force;
+    enum output_force force;
+    struct store *target; /* that is held, or NULL */
 };
 
 static int report_out(const struct convert *convert, int error,
@@ -245,6 +246,7 @@ static int write_out(struct convert *convert)
     r = output_open(convert->out, convert->sparse, convert->force, &output);
     if (r < 0)
         return r;
+    output_replaces(output, convert->target);
     r = write_frame(convert, output_store(output));
     if (r == 0)
         r = output_publish(output, remote ? NULL : &like);
@@ -259,13 +261,19 @@ static int open_file(struct file_context *context, struct convert *convert)
     int r =
         source_open(convert->path, convert->frame_offset, 0, &store, &fault);
 
+    if (r < 0) {
+        source_report(convert->path, r, &fault);
+        return r;
+    }
+    if (strcmp(convert->path, convert->out) == 0)
+        r = target_check_source(convert->target, convert->path, store);
     if (r == 0) {
         r = file_open(context, store, convert->frame_offset, &convert->file,
                       &fault);
-        store_close(store);
+        if (r < 0)
+            source_report(convert->path, r, &fault);
     }
-    if (r < 0)
-        source_report(convert->path, r, &fault);
+    store_close(store);
     return r;
 }
 
@@ -302,14 +310,13 @@ static int convert_frame(const struct convert_options *options,
 static int convert_held(const struct convert_options *options,
                         struct convert *convert)
 {
-    struct store *target = NULL;
     int r;
 
-    convert->force = options->frame.force;
-    r = target_hold(convert->out, &convert->force, &target);
+    convert->force = options->frame.force ? OUTPUT_FORCE : OUTPUT_NEW;
+    r = target_hold(convert->out, &convert->force, &convert->target);
     if (r == 0)
         r = convert_frame(options, convert);
-    store_close(target);
+    store_close(convert->target);
     return r;
 }
 

@@ -31,8 +31,9 @@ struct create {
     struct file_params params;
     struct new_array new_array;
     bool sparse;
-    bool force;
-    bool arrays; /* make nothing but arrays */
+    enum output_force force;
+    struct store *target; /* that is held, or NULL */
+    bool arrays;          /* make nothing but arrays */
 };
 
 static int commit(const struct create *create, struct frame_writer *writer)
@@ -95,6 +96,7 @@ static int create_new(struct create *create, struct input *input)
 
     if (r < 0)
         return r;
+    output_replaces(output, create->target);
     if (create->params.array)
         r = copy_made(create->path, make_array, &making, output_store(output));
     else
@@ -107,13 +109,12 @@ static int create_new(struct create *create, struct input *input)
 
 static int create_output(struct create *create, struct input *input)
 {
-    struct store *target = NULL;
     struct create held = *create;
-    int r = target_hold(held.path, &held.force, &target);
+    int r = target_hold(held.path, &held.force, &held.target);
 
     if (r == 0)
         r = create_new(&held, input);
-    store_close(target);
+    store_close(held.target);
     return r;
 }
 
@@ -392,7 +393,7 @@ static int run(const struct verb *verb, int argc, char **argv)
     args = args_take(verb, argc, argv, 2, names);
     create.input = args[0];
     create.path = args[1];
-    create.force = frame_options.force;
+    create.force = frame_options.force ? OUTPUT_FORCE : OUTPUT_NEW;
     if (recursive)
         return create_tree(verb, &create, &made);
     if (made.form != MADE_QUIET) {

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "args.h"
@@ -31,7 +32,8 @@ struct repair_job {
     const char *out; /* NULL: only report what can be saved */
     uint64_t frame_offset;
     bool in_place;
-    bool force;
+    enum output_force force;
+    struct store *target; /* that is held, or NULL */
     struct progress progress;
     char name[TEXT_ESCAPED_SIZE(PATH_MAX)]; /* `path`, escaped for output */
 };
@@ -230,6 +232,7 @@ static int make_frame(struct repair_job *job, struct repair *repair)
     r = output_open(job->out, sparse, job->force, &output);
     if (r < 0)
         return r;
+    output_replaces(output, job->target);
     r = write_frame(job, repair, output, remote ? NULL : &like);
     output_close(output);
     return r;
@@ -290,7 +293,10 @@ static int repair_frame(struct repair_job *job)
         source_report(job->path, r, &fault);
         return r;
     }
-    r = repair_store(job, store);
+    if (job->out && strcmp(job->path, job->out) == 0)
+        r = target_check_source(job->target, job->path, store);
+    if (r == 0)
+        r = repair_store(job, store);
     store_close(store);
     return r;
 }
@@ -298,12 +304,11 @@ static int repair_frame(struct repair_job *job)
 /* OUT may be FRAME itself.  Returns as repair_store(). */
 static int repair_held(struct repair_job *job)
 {
-    struct store *target = NULL;
-    int r = job->out ? target_hold(job->out, &job->force, &target) : 0;
+    int r = job->out ? target_hold(job->out, &job->force, &job->target) : 0;
 
     if (r == 0)
         r = repair_frame(job);
-    store_close(target);
+    store_close(job->target);
     return r;
 }
 
@@ -321,7 +326,8 @@ static void take_paths(const struct verb *verb, int argc, char **argv,
         log_error("a frame inside a file is not repaired in place");
         verb_usage(verb);
     }
-    job->force |= job->in_place;
+    if (job->in_place)
+        job->force = OUTPUT_FORCE;
     text_escape(job->path, TEXT_PLAIN_PRINTABLE, job->name, sizeof(job->name));
 }
 
@@ -343,7 +349,7 @@ static int run(const struct verb *verb, int argc, char **argv)
             job.in_place = true;
             break;
         case OPTION_FORCE:
-            job.force = true;
+            job.force = OUTPUT_FORCE;
             break;
         case ARGS_FRAME_OFFSET:
             job.frame_offset = args_size(verb, optarg);

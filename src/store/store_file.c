@@ -139,7 +139,8 @@ static bool is_replaced(struct file_store *file)
         return false;
     if (mine.st_nlink > 0)
         return store_local_was_exchanged(fd, &mine);
-    if (file->unlocked || store_local_has_any_successor(fd))
+    if (file->unlocked || store_local_has_any_successor(fd) ||
+        store_local_is_marked_replaced(fd))
         return true;
     pthread_mutex_lock(&file->place_lock);
     replaced = store_place_stat(file->place.dir, file->place.name, &there) == 0;

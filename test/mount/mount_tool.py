@@ -13,8 +13,8 @@ import random
 import signal
 import subprocess
 
-from mounted import (B2FRAME, PATIENCE, Mount, check, check_frames, harness,
-                     layouts, main, read, wait_for, write)
+from mounted import (B2FRAME, PATIENCE, Mount, check, check_frames, error_of,
+                     harness, layouts, main, read, wait_for, write)
 
 SIZE = 1000  # bytes in a chunk
 NOISE = random.Random(1).randbytes(20 * SIZE)
@@ -242,6 +242,54 @@ def what_is_appended_at_a_time_comes_in_turn():
         check(read(mount / 'a') == b'before' + 2 * half + NOISE, 'content')
 
 
+@layouts
+def frame_that_was_converted_and_renamed_loses_no_change(layout):
+    """A program that had it open before gets an error, or its bytes are in the
+    frame.  Nothing has the old name when the program writes."""
+    with Mount('src', 'mnt', '-o', 'layout=' + layout) as mount:
+        write(mount / 'a', b'before')
+        fd = os.open(mount / 'a', os.O_WRONLY | os.O_APPEND)
+        os.write(fd, b' that')
+        os.fsync(fd)
+        b2frame('convert', '--force', '--layout', layout, 'src/a.b2frame',
+                'src/a.b2frame')
+        os.rename('src/a.b2frame', 'src/b.b2frame')
+        done = not error_of(os.write, fd, b', and more')
+        done = not error_of(os.fsync, fd) and done
+        done = not error_of(os.close, fd) and done
+    check_frames({'src/b.b2frame': b'before that' + b', and more' * done})
+
+
+def force_while(layout, act, says):
+    """Make a frame with --force, and act when that is under way.  It must fail,
+    and say this."""
+    with subprocess.Popen([B2FRAME, 'create', '--force', '--layout', layout,
+                           '-', 'src/a.b2frame'], stdin=subprocess.PIPE,
+                          stderr=subprocess.PIPE,
+                          env=harness.environment()) as tool:
+        tool.stdin.write(bytes(MIB))
+        act()
+        _, said = tool.communicate(b'end', PATIENCE)
+    check(tool.returncode == 1 and says in said.decode(),
+          'status %d: %s' % (tool.returncode, said))
+
+
+@layouts
+def force_replaces_nothing_that_came_later(layout):
+    def put(data):
+        b2frame('create', '--layout', layout, '-', 'src/a.b2frame', stdin=data)
+
+    def put_another():
+        os.rename('src/a.b2frame', 'src/old.b2frame')
+        put(b'another')
+
+    force_while(layout, lambda: put(b'first'), 'appeared meanwhile')
+    check_frames({'src/a.b2frame': b'first'})
+    force_while(layout, put_another, 'was replaced or renamed meanwhile')
+    check_frames({'src/a.b2frame': b'another', 'src/old.b2frame': b'first'})
+    check(sorted(os.listdir('src')) == ['a.b2frame', 'old.b2frame'], 'names')
+
+
 main(insert,
      reading_verbs,
      insert_at_the_end,
@@ -256,4 +304,6 @@ main(insert,
      an_interrupt_leaves_nothing_appended,
      an_interrupt_cuts_off_nothing_that_others_appended,
      what_others_append_beside_the_tool_stays,
-     what_is_appended_at_a_time_comes_in_turn)
+     what_is_appended_at_a_time_comes_in_turn,
+     frame_that_was_converted_and_renamed_loses_no_change,
+     force_replaces_nothing_that_came_later)
