@@ -68,7 +68,8 @@ int store_http_get_tag(struct store *store, struct store_http_tag *out);
 
 /* The process itself has removed the object or the frame: take the state that
    is known for the last one, and do not ask for changes; or ask again.  Takes
-   no lock.  Does nothing to a store of another kind. */
+   no lock.  Does nothing to a store of another kind, or to NULL: a file that
+   is only read may have none. */
 void store_http_set_final(struct store *store, bool final);
 
 /* Has the disk a state of an object that still counts, so that no request is

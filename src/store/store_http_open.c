@@ -175,6 +175,6 @@ int store_http_get_tag(struct store *store, struct store_http_tag *out)
 
 void store_http_set_final(struct store *store, bool final)
 {
-    if (http_store_is(store))
+    if (store && http_store_is(store))
         ((struct http_store *)store)->final = final;
 }
