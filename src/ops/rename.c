@@ -342,14 +342,13 @@ static int move(struct move *move)
 
 /* A name may be taken only as long as an entry changes its form, see reform.h:
    wait until that is over. */
-static void await_forms(struct move *move)
+static void await_forms(struct fs *fs, const struct rename *args)
 {
-    struct node_table *nodes = &move->fs->nodes;
-
-    if (!fs_reforms(move->fs))
+    if (!fs_reforms(fs))
         return;
-    node_begin_rename(nodes, move->from.node, move->to.node);
-    node_end_rename(nodes, move->from.node, move->to.node);
+    node_await_rename_in(&fs->nodes, args->new_parent);
+    if (args->parent != args->new_parent)
+        node_await_rename_in(&fs->nodes, args->parent);
 }
 
 static int try_rename(struct fs *fs, const struct rename *args)
@@ -362,8 +361,6 @@ static int try_rename(struct fs *fs, const struct rename *args)
     r = side_init(fs, args->new_parent, args->new_shown, &it.to);
     if (r == 0) {
         r = move(&it);
-        if (r == -EEXIST)
-            await_forms(&it);
         side_fini(fs, &it.to);
     }
     side_fini(fs, &it.from);
@@ -390,8 +387,10 @@ int rename_entry(struct fs *fs, const struct rename *args)
         again = (r == -ENOENT || r == -ESTALE || r == -EXDEV) &&
                 nreformed != fs->nreformed;
         /* The entry to be replaced was not there yet, or had another form. */
-        if (r == -EEXIST && !(args->flags & RENAME_NOREPLACE))
+        if (r == -EEXIST && !(args->flags & RENAME_NOREPLACE)) {
+            await_forms(fs, args);
             again = retry_wait(&retry);
+        }
     } while (again);
     return r;
 }

@@ -311,6 +311,10 @@ void node_begin_rename(struct node_table *table, struct node *from,
 void node_end_rename(struct node_table *table, struct node *from,
                      struct node *to);
 
+/* If a file in a directory is being renamed, wait until that is over.  The
+   thread renames nothing itself, and has locked no path. */
+void node_await_rename_in(struct node_table *table, const struct node *dir);
+
 /* Move the path locks of a node that is about to get another parent: a thread
    that has locked its path has locked the paths of the new parents, too. */
 void node_move_path_users_locked(struct node *node, struct node *to);

@@ -79,3 +79,31 @@ void node_end_rename(struct node_table *table, struct node *from,
     wake_locked(table);
     pthread_mutex_unlock(&table->lock);
 }
+
+static struct node *find_renamed_locked(const struct node_table *table,
+                                        const struct node *dir)
+{
+    list_for_each(link, &table->all) {
+        struct node *node = list_entry(link, struct node, all);
+
+        if (node->renamed && node->parent == dir)
+            return node;
+    }
+    return NULL;
+}
+
+void node_await_rename_in(struct node_table *table, const struct node *dir)
+{
+    struct node *node;
+
+    pthread_mutex_lock(&table->lock);
+    node = find_renamed_locked(table, dir);
+    if (node) {
+        node->nrefs++;
+        while (node->renamed)
+            wait_locked(table);
+    }
+    pthread_mutex_unlock(&table->lock);
+    if (node)
+        node_unref(table, node);
+}
