@@ -232,6 +232,40 @@ static bool is_overtaken(const struct move *move)
     return move->nreformed != move->fs->nreformed;
 }
 
+/* Has this daemon a file open that it may have written? */
+static bool is_written(struct fs *fs, struct node *node)
+{
+    struct open_file *open = node ? open_file_find(fs, node) : NULL;
+    struct open_version *version = open ? open_file_version(open) : NULL;
+    bool written = version && version->writable;
+
+    open_version_put(version);
+    open_file_put(fs, open);
+    return written;
+}
+
+/*
+ * Make a frame durable that takes the place of another file.  If this daemon
+ * has not written it, another mount or a daemon that was killed may have left
+ * that to others.  A frame that this daemon may not open cannot be synced.
+ */
+static int sync_side(struct fs *fs, const struct side *side)
+{
+    struct backing_anchor anchor;
+    struct backing_place place;
+    int r = open_file_sync_node(fs, side->node);
+
+    if (r < 0 || !is_frame(side) || is_written(fs, side->node))
+        return r;
+    backing_place_in(&side->entry.dir, side->entry.name, side->entry.kind,
+                     &place);
+    if (backing_anchor(&place, side->entry.kind, &anchor) < 0)
+        return 0;
+    r = backing_anchor_sync(&anchor);
+    backing_anchor_close(&anchor);
+    return r == -EACCES || r == -ENOENT ? 0 : r;
+}
+
 static int replace_or_move(struct move *move)
 {
     const struct side *from = &move->from;
@@ -243,7 +277,7 @@ static int replace_or_move(struct move *move)
         choose_target(&names, from, to, move->args->new_shown, move->target);
 
     if (r == 0)
-        r = is_there(to) ? open_file_sync_node(move->fs, from->node)
+        r = is_there(to) ? sync_side(move->fs, from)
                          : open_file_save_node(move->fs, from->node);
     if (r < 0)
         return r;
@@ -307,9 +341,9 @@ static int exchange(struct move *move)
     int r = is_there(&move->to) ? choose_names(move) : -ENOENT;
 
     if (r == 0)
-        r = open_file_sync_node(move->fs, move->from.node);
+        r = sync_side(move->fs, &move->from);
     if (r == 0)
-        r = open_file_sync_node(move->fs, move->to.node);
+        r = sync_side(move->fs, &move->to);
     if (r < 0)
         return r;
     node_begin_rename(nodes, move->from.node, move->to.node);
