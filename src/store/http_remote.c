@@ -380,18 +380,20 @@ void http_remote_quiet_locked(struct http_context *context)
         clock_monotonic_ns() + (int64_t)timeout * CLOCK_SECOND_NS;
 }
 
-/* Is it time to ask for changes, and is no other thread doing so?  Returns 1 if
-   this thread is to ask, 0, or -ESTALE. */
+/* Is it time to ask for changes, and is no other thread doing so?  With
+   `revalidate=0` every thread asks, because what is known may be older than its
+   read.  Returns 1 if this thread is to ask, 0, or -ESTALE. */
 static int begin_check(struct http_remote *remote)
 {
+    bool always = net_get_options(remote->context->net)->revalidate == 0;
     int64_t now = clock_monotonic_ns();
     int r = 0;
 
     pthread_mutex_lock(&remote->context->memory->lock);
     if (remote->stale) {
         r = -ESTALE;
-    } else if (remote->known && !remote->checking && now >= remote->due_ns &&
-               now >= remote->context->quiet_ns) {
+    } else if (remote->known && (always || !remote->checking) &&
+               now >= remote->due_ns && now >= remote->context->quiet_ns) {
         remote->checking = true;
         r = 1;
     }

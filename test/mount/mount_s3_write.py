@@ -278,7 +278,7 @@ def chunks_that_others_have_not_changed_stay_in_memory():
                     check(from_the_daemon(fd, len(content), 0) == content,
                           'content')
                     for number in 3, NCHUNKS - 1:
-                        new = bytes([65 + number]) * CHUNK
+                        new = bytes([65 + number + flags]) * CHUNK
                         write('chunk', new)
                         b2frame('update', server.url + 'f', str(number),
                                 'chunk')
@@ -296,6 +296,36 @@ def chunks_that_others_have_not_changed_stay_in_memory():
                                if request.path.endswith('.chunk')], 'fetched')
             check(not mount.log(), mount.log())
     check_frame(content)
+
+
+def a_read_beside_one_that_asks_the_server_asks_too():
+    make()
+    with S3('top') as server:
+        with mounted('revalidate=0', server=server) as (_, mount), opened(
+                mount / 'f', os.O_RDONLY) as fd:
+            check(from_the_daemon(fd, len(CONTENT), 0) == CONTENT, 'content')
+            new = b'n' * CHUNK
+            write('chunk', new)
+            b2frame('update', server.url + 'f', '3', 'chunk')
+
+            def hold_first(*_):
+                if asked.is_set():
+                    return None
+                asked.set()
+                return Plan(hold=go_on)
+
+            asked, go_on = threading.Event(), threading.Event()
+            server.forget(hold_first)
+            first = threading.Thread(target=from_the_daemon,
+                                     args=(fd, CHUNK, 0))
+            first.start()
+            try:
+                check(asked.wait(PATIENCE), 'the first read does not ask')
+                check(from_the_daemon(fd, CHUNK, 3 * CHUNK) == new,
+                      'older bytes than those that the server had')
+            finally:
+                go_on.set()
+                first.join()
 
 
 def commits_are_merged_though_memory_is_short():
@@ -538,6 +568,7 @@ main(an_overwrite_costs_two_puts,
      an_array_goes_on_from_commits_of_other_hosts,
      chunks_that_are_overwritten_show_the_new_state,
      chunks_that_others_have_not_changed_stay_in_memory,
+     a_read_beside_one_that_asks_the_server_asks_too,
      commits_are_merged_though_memory_is_short,
      of_two_commits_to_a_chunk_one_wins,
      after_a_conflict_a_program_keeps_what_it_wrote,
