@@ -116,3 +116,8 @@ void frame_feed_init(struct frame_feed *feed, const char *path,
         .file = file,
     };
 }
+
+void frame_feed_end(struct frame_feed *feed)
+{
+    file_reader_end(&feed->reader);
+}

@@ -19,5 +19,6 @@ struct frame_feed {
    use. */
 void frame_feed_init(struct frame_feed *feed, const char *path,
                      struct file *file);
+void frame_feed_end(struct frame_feed *feed);
 
 #endif

@@ -120,6 +120,7 @@ static int copy(struct file *file, const struct cat *cat)
         progress_update(&progress, done, total);
     }
     progress_clear(&progress);
+    file_reader_end(&reader);
     return r;
 }
 

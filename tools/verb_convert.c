@@ -180,28 +180,37 @@ static int commit(const struct convert *convert, struct frame_writer *writer)
     return 0;
 }
 
-/* Make the frame by encoding all chunks again. */
-static int encode_frame(struct convert *convert, struct store *store)
+static int encode_feed(struct convert *convert, struct store *store,
+                       struct feed *feed)
 {
     struct fault fault = FAULT_NONE;
-    struct frame_feed feed;
     struct frame_params params;
     struct frame_writer *writer;
-    int r;
+    int r = feed_choose_typesize(feed, convert->out, &convert->params);
 
-    frame_feed_init(&feed, convert->path, convert->file);
-    r = feed_choose_typesize(&feed.feed, convert->out, &convert->params);
     if (r < 0)
         return r;
     params = params_frame(&convert->params);
     r = frame_writer_new_like(store, convert->frame, &params, &writer, &fault);
     if (r < 0)
         return report_out(convert, r, &fault);
-    r = feed_chunks(&feed.feed, convert->out, writer, &params.chunks,
+    r = feed_chunks(feed, convert->out, writer, &params.chunks,
                     params.chunksize);
     if (r == 0)
         r = commit(convert, writer);
     frame_writer_close(writer);
+    return r;
+}
+
+/* Make the frame by encoding all chunks again. */
+static int encode_frame(struct convert *convert, struct store *store)
+{
+    struct frame_feed feed;
+    int r;
+
+    frame_feed_init(&feed, convert->path, convert->file);
+    r = encode_feed(convert, store, &feed.feed);
+    frame_feed_end(&feed);
     return r;
 }
 
