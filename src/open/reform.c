@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 #include "base/identity.h"
 #include "frame/frame_object.h"
@@ -242,6 +243,19 @@ static int take_place(struct reform *reform, const struct backing_reform *draft)
     return r;
 }
 
+/* Is there room for a plain copy?  Without it, the copy would take the space
+   that is left until it fails, and programs could not write meanwhile. */
+static bool has_room(const struct reform *reform)
+{
+    int64_t size = reform_size(&reform->from);
+    struct statvfs disk;
+
+    if (reform->new.kind != ENTRY_PLAIN || size < 0 ||
+        fstatvfs(reform->old.dir.fd, &disk) < 0)
+        return true;
+    return disk.f_bavail * (uint64_t)disk.f_frsize >= (uint64_t)size;
+}
+
 /* Try once.  Returns -EBUSY if it may succeed the next time. */
 static int run(struct reform *reform)
 {
@@ -252,6 +266,8 @@ static int run(struct reform *reform)
         r = reform_choose(reform);
     if (r <= 0)
         return r;
+    if (!has_room(reform))
+        return -ENOSPC;
     r = backing_reform_begin(&draft);
     if (r < 0)
         return r;
