@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "backing/backing_start.h"
 #include "base/retry.h"
 #include "open/open_file.h"
 #include "ops/remove.h"
@@ -247,7 +248,8 @@ static bool is_written(struct fs *fs, struct node *node)
 /*
  * Make a frame durable that takes the place of another file.  If this daemon
  * has not written it, another mount or a daemon that was killed may have left
- * that to others.  A frame that this daemon may not open cannot be synced.
+ * that to others.  A frame that this daemon may not open cannot be synced, and
+ * one on a server need not be.
  */
 static int sync_side(struct fs *fs, const struct side *side)
 {
@@ -259,8 +261,9 @@ static int sync_side(struct fs *fs, const struct side *side)
         return r;
     backing_place_in(&side->entry.dir, side->entry.name, side->entry.kind,
                      &place);
-    if (backing_anchor(&place, side->entry.kind, &anchor) < 0)
-        return 0;
+    r = backing_anchor(&place, side->entry.kind, &anchor);
+    if (r < 0)
+        return backing_is_shortage(r) || r == -EIO ? r : 0;
     r = backing_anchor_sync(&anchor);
     backing_anchor_close(&anchor);
     return r == -EACCES || r == -ENOENT ? 0 : r;
