@@ -28,8 +28,8 @@ import struct
 import time
 import traceback
 
-from mounted import (Mount, b2frame, check, frame, harness, main, read, wait_for,
-                     write)
+from mounted import (Mount, b2frame, check, frame, harness, main, read, start,
+                     wait_for, write)
 
 SECONDS = float(os.environ.get('FRAMEFS_REPLACED_SECONDS', '0.5'))
 STEPS = int(os.environ.get('FRAMEFS_REPLACED_STEPS', '5'))
@@ -259,19 +259,6 @@ def program_that_is_reading_gets_the_old_file_to_its_end(file):
                 data += held.read(len(old) // 16)
         check(data == old[:len(data)], 'is mixed: ' + versions_in(data))
         check(file.kind == 'sparse' or len(data) > len(old) - 16, 'is cut')
-
-
-def start(act):
-    """Run a function in another process.  Return its number."""
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            act()
-            status = 0
-        finally:
-            os._exit(status)
-    return child
 
 
 def ask(path, counts):

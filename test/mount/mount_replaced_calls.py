@@ -21,7 +21,7 @@ import signal
 import struct
 import sys
 
-from mounted import Mount, check, harness, layouts, main, read, write
+from mounted import Mount, check, harness, layouts, main, read, start, write
 
 STOP_AT = os.path.abspath(sys.argv.pop(2))
 OLD = b'old content' * 20000
@@ -41,21 +41,6 @@ class Stopped(Mount):
                 del os.environ[name]
 
 
-def run(act):
-    """Run a function in another process.  Return its number."""
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            act()
-            status = 0
-        except BaseException as error:  # pylint: disable=broad-except
-            print(error, flush=True)
-        finally:
-            os._exit(status)
-    return child
-
-
 def replaced_at(layout, number, act):
     """Replace the frame after this number of calls.  Return whether there were
     so many."""
@@ -69,7 +54,7 @@ def replaced_at(layout, number, act):
         write('second/new', NEW)
         os.sync()
         stop[:4] = struct.pack('=I', number)
-        child = run(act)
+        child = start(act)
         pid, status = os.waitpid(-1, os.WUNTRACED)
         stopped = pid == mount.daemon.pid and os.WIFSTOPPED(status)
         check(stopped or pid == child, 'daemon left: %d' % status)

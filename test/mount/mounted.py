@@ -320,6 +320,21 @@ def error_of(call, *args):
     return 0
 
 
+def start(act):
+    """Run a function in another process.  Return its number."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            act()
+            status = 0
+        except BaseException as error:  # pylint: disable=broad-except
+            print(error, flush=True)
+        finally:
+            os._exit(status)
+    return child
+
+
 def as_user(uid, call, *args):
     """Return the errno of a call by a user who is in no group but the user's
     own, or the errno of becoming that user."""
