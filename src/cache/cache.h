@@ -96,6 +96,13 @@ struct cache_domain {
     unsigned nbad;       /* and those with any error */
 };
 
+/* How long a write waits while flushes fail, over all its tries.  Zeroed before
+   the first. */
+struct cache_patience {
+    bool begun;
+    uint64_t nfailed; /* the domain's, when the first try began */
+};
+
 /* A file whose chunks are cached.  Its owner allocates the struct. */
 struct cache_file {
     const struct cache_ops *ops;
@@ -302,7 +309,8 @@ size_t cache_least(const struct cache_shape *shape);
  *
  * The caller holds no pin.  Returns the number of bytes written, or
  *  -EAGAIN  uncommitted chunks leave no memory, because flushes fail
- *  -EINTR   throttled writers are to give way; nothing was written
+ *  -EINTR   throttled writers are to give way; nothing was written, and the
+ *           caller tries again with the same `patience`
  *  -ENOTSUP the capacity is too small to keep the chunk while it is encoded, or
  *           to decode it
  *  -ENOMEM  from the system
@@ -310,7 +318,8 @@ size_t cache_least(const struct cache_shape *shape);
  *  others   from the file's ops
  */
 ssize_t cache_write(struct cache *cache, const struct cache_range *range,
-                    void *context, const uint8_t *src);
+                    void *context, const uint8_t *src,
+                    struct cache_patience *patience);
 
 /* Let writers of a file that are throttled give way, because a flush waits for
    them; and no longer. */

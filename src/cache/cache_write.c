@@ -205,7 +205,7 @@ static ssize_t write_entry_locked(struct cache *cache,
 /* Wait for the resource that a write lacked.  Returns 0 if the caller is to try
    again, or the error of the write or of waiting. */
 static int await_locked(struct cache *cache, struct cache_request *request,
-                        int error, uint64_t nfailed)
+                        int error, const struct cache_patience *patience)
 {
     struct cache_domain *domain =
         uncommitted_domain(cache, request->range->file);
@@ -216,7 +216,7 @@ static int await_locked(struct cache *cache, struct cache_request *request,
         return 0;
     if (request->refused)
         return budget_reserve_locked(cache, request);
-    if (!request->throttled || domain->nfailed - nfailed >= tries)
+    if (!request->throttled || domain->nfailed - patience->nfailed >= tries)
         return error;
     budget_release_locked(cache, request);
     if (request->range->file->nyielding > 0)
@@ -225,20 +225,30 @@ static int await_locked(struct cache *cache, struct cache_request *request,
     return 0;
 }
 
+/* Count failures from the first try of a write on. */
+static void begin_locked(struct cache *cache, const struct cache_file *file,
+                         struct cache_patience *patience)
+{
+    if (patience->begun)
+        return;
+    patience->begun = true;
+    patience->nfailed = uncommitted_domain(cache, file)->nfailed;
+}
+
 ssize_t cache_write(struct cache *cache, const struct cache_range *range,
-                    void *context, const uint8_t *src)
+                    void *context, const uint8_t *src,
+                    struct cache_patience *patience)
 {
     struct cache_request request = { .range = range,
                                      .wait = CACHE_WAIT_MEMORY,
                                      .context = context,
                                      .writing = true };
     struct cache_entry *entry;
-    uint64_t nfailed;
     ssize_t r;
     int again;
 
     pthread_mutex_lock(&cache->lock);
-    nfailed = uncommitted_domain(cache, range->file)->nfailed;
+    begin_locked(cache, range->file, patience);
     do {
         request.refused = request.throttled = false;
         r = fill_get_locked(cache, &request, &entry);
@@ -246,7 +256,7 @@ ssize_t cache_write(struct cache *cache, const struct cache_range *range,
             r = write_entry_locked(cache, &request, entry, src);
             budget_release_entry_locked(cache, entry);
         }
-        again = r < 0 ? await_locked(cache, &request, (int)r, nfailed) : -1;
+        again = r < 0 ? await_locked(cache, &request, (int)r, patience) : -1;
     } while (again == 0);
     budget_release_locked(cache, &request);
     budget_unlock(cache);

@@ -35,10 +35,11 @@ static ssize_t write_range(struct file *file, const struct cache_range *range,
                            struct fault *fault)
 {
     struct file_fill fill = { .file = file, .fault = fault };
+    struct cache_patience patience = { .begun = false };
     ssize_t n;
 
-    while ((n = cache_write(file->constant.context->cache, range, &fill,
-                            src)) == -EINTR) {
+    while ((n = cache_write(file->constant.context->cache, range, &fill, src,
+                            &patience)) == -EINTR) {
         gate_yield(file);
         if (file->gate.failed < 0)
             return gate_failure(file, fault);

@@ -21,14 +21,22 @@ static inline void open_writable(struct mock *mock, size_t capacity)
     mock->shape.encode = CHUNK;
 }
 
-static inline ssize_t write_zs(struct mock *mock, uint64_t chunk_no,
-                               uint32_t off, uint32_t len)
+static inline ssize_t try_zs(struct mock *mock, uint64_t chunk_no, uint32_t off,
+                             uint32_t len, struct cache_patience *patience)
 {
     const struct cache_range range = {
         .file = &mock->file, .chunk_no = chunk_no, .off = off, .len = len
     };
 
-    return cache_write(mock->cache, &range, mock, zs);
+    return cache_write(mock->cache, &range, mock, zs, patience);
+}
+
+static inline ssize_t write_zs(struct mock *mock, uint64_t chunk_no,
+                               uint32_t off, uint32_t len)
+{
+    struct cache_patience patience = { .begun = false };
+
+    return try_zs(mock, chunk_no, off, len, &patience);
 }
 
 /* Does a chunk have its old content, except for the written bytes? */

@@ -173,6 +173,60 @@ START_TEST(writers_give_up_when_flushes_fail)
 }
 END_TEST
 
+/* Flushes that fail, each after a writer that it waits for has given way. */
+struct yielding {
+    struct mock mock;
+    atomic_uint nyielded;
+    atomic_bool ending;
+};
+
+static void *yield_and_fail(void *arg)
+{
+    struct yielding *yielding = arg;
+    struct mock *mock = &yielding->mock;
+
+    while (!yielding->ending && await_pressure(mock)) {
+        unsigned nyielded = yielding->nyielded;
+
+        cache_yield(mock->cache, &mock->file);
+        while (yielding->nyielded == nyielded && !yielding->ending)
+            pause_briefly();
+        cache_end_flush(mock->cache, mock->file.domain, CACHE_FLUSH_FAILED);
+        cache_end_yield(mock->cache, &mock->file);
+    }
+    return NULL;
+}
+
+static ssize_t write_yielding(struct yielding *yielding, uint64_t chunk_no)
+{
+    struct cache_patience patience = { .begun = false };
+    ssize_t r;
+
+    while ((r = try_zs(&yielding->mock, chunk_no, 0, CHUNK, &patience)) ==
+           -EINTR)
+        yielding->nyielded++;
+    return r;
+}
+
+START_TEST(writers_that_give_way_give_up_when_flushes_fail)
+{
+    struct yielding yielding = { .nyielded = 0 };
+    pthread_t flusher;
+    ssize_t r = 0;
+
+    open_writable(&yielding.mock, SMALL);
+    pthread_create(&flusher, NULL, yield_and_fail, &yielding);
+    for (uint64_t i = 0; i < 200 && r >= 0; i++)
+        r = write_yielding(&yielding, i);
+    ck_assert_int_eq(r, -EAGAIN);
+    ck_assert_uint_ge(yielding.nyielded, CACHE_FAILURES_MAX);
+    yielding.ending = true;
+    cache_stop_flushes(yielding.mock.cache);
+    pthread_join(flusher, NULL);
+    mock_close(&yielding.mock);
+}
+END_TEST
+
 /* Two files, one of which is on a full disk. */
 struct two {
     struct mock full;
@@ -280,6 +334,7 @@ int main(void)
         what_is_written_while_pinning_waits_needs_no_memory_again,
         the_least_cache_is_large_enough,
         writers_give_up_when_flushes_fail,
+        writers_that_give_way_give_up_when_flushes_fail,
         a_full_disk_leaves_memory_for_others,
         a_full_disk_fails_no_request_of_others,
         NULL,
