@@ -44,7 +44,8 @@ struct open_file {
     unsigned nhandles;          /* handles that the kernel has, */
     unsigned nwriting;          /* and those of them that may write */
     bool outdated;              /* see open_file_outdate() */
-    unsigned nreads;            /* how many reads have begun; wraps around */
+    unsigned nreads;            /* how many reads have begun, and which one */
+    unsigned end_read;          /* reached the end last; both wrap around */
     bool follows;               /* the node is about to stand for another frame;
                                    reads wait */
     unsigned nrefused;          /* how often pages were refused, or changes
@@ -65,9 +66,7 @@ struct open_file {
 
     /* These need no lock. */
     atomic_uint nwriters; /* handles that were opened for writing */
-    atomic_uint nmidway;  /* reads since the last one that reached the end of
-                             the frame */
-    atomic_llong read_at; /* clock_monotonic_ns() of the last one; 0: never */
+    atomic_llong read_at; /* clock_monotonic_ns() of the last read; 0: never */
 };
 
 /*
@@ -285,13 +284,14 @@ void open_file_remove_handle(struct open_file *open,
 /* Does a program have the file open? */
 bool open_file_has_handles(struct open_file *open);
 
-/* Note that a program begins to read, before the state is taken that it
-   reads. */
-void open_file_begin_read(struct open_file *open);
+/* Note that a program begins to read, before the state is taken that it reads.
+   Returns the number of the read. */
+unsigned open_file_begin_read(struct open_file *open);
 
-/* Note that a program has read, and whether that reached the end of the
-   frame. */
-void open_file_note_read(struct open_file *open, bool reaches_end);
+/* Note that a program has read, and whether that reached the end of the frame.
+   Reads may end in another order than they began. */
+void open_file_note_read(struct open_file *open, unsigned number,
+                         bool reaches_end);
 
 /*
  * Do programs have the file open by one handle, have they read it to the end,

@@ -68,35 +68,40 @@ bool open_file_has_handles(struct open_file *open)
     return any;
 }
 
-void open_file_begin_read(struct open_file *open)
+unsigned open_file_begin_read(struct open_file *open)
 {
+    unsigned number;
+
     pthread_mutex_lock(&open->lock);
     while (open->follows)
         pthread_cond_wait(&open->idle, &open->lock);
-    open->nreads++;
+    number = ++open->nreads;
     pthread_mutex_unlock(&open->lock);
+    return number;
 }
 
-void open_file_note_read(struct open_file *open, bool reaches_end)
+void open_file_note_read(struct open_file *open, unsigned number,
+                         bool reaches_end)
 {
     open->read_at = clock_monotonic_ns();
-    if (reaches_end)
-        open->nmidway = 0;
-    else if (open->nmidway < MIDWAY_MIN)
-        open->nmidway++;
+    if (!reaches_end)
+        return;
+    pthread_mutex_lock(&open->lock);
+    if (open->nreads - number < open->nreads - open->end_read)
+        open->end_read = number;
+    pthread_mutex_unlock(&open->lock);
 }
 
 /* Has a program read the file to the end, and asked for nothing since? */
 static bool is_resting(struct open_file *open, unsigned *nreads)
 {
-    bool only_one;
+    bool at_end;
 
     pthread_mutex_lock(&open->lock);
-    only_one = open->nhandles == 1;
+    at_end = open->nhandles == 1 && open->nreads - open->end_read < MIDWAY_MIN;
     *nreads = open->nreads;
     pthread_mutex_unlock(&open->lock);
-    return only_one && open->nmidway < MIDWAY_MIN &&
-           clock_monotonic_ns() - open->read_at > REST_NS;
+    return at_end && clock_monotonic_ns() - open->read_at > REST_NS;
 }
 
 static bool has_read(struct open_file *open, unsigned nreads)

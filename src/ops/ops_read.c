@@ -21,6 +21,7 @@ struct attempt {
     struct fs *fs;
     struct handle *handle;
     struct open_version *version; /* a reference */
+    unsigned number;              /* of a read; see open_file_begin_read() */
     bool shared; /* programs that look at the lock file are kept from writing */
     bool last;
 };
@@ -132,7 +133,7 @@ static int read_frame(fuse_req_t req, const struct attempt *attempt,
     int r = read_state(attempt, size, off, &data);
 
     if (r == 0)
-        open_file_note_read(attempt->handle->open,
+        open_file_note_read(attempt->handle->open, attempt->number,
                             off + size >= file_size(attempt->version->file));
     if (r == 0)
         fuse_reply_iov(req, data.iov, (int)data.niov);
@@ -255,13 +256,14 @@ void ops_read(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
     struct handle *handle = handle_of(fi);
     struct retry retry = retry_of_read();
     bool again = false;
+    unsigned number;
     int r;
 
     if (handle->draft) {
         read_draft(req, handle->draft, size, (uint64_t)off);
         return;
     }
-    open_file_begin_read(handle->open);
+    number = open_file_begin_read(handle->open);
     do {
         struct attempt attempt;
 
@@ -269,6 +271,7 @@ void ops_read(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
         if (r < 0)
             break;
         attempt = attempt_of(fs, handle, &retry);
+        attempt.number = number;
         r = try_read(req, &attempt, size, off);
         attempt_fini(&attempt);
         again = r == -EAGAIN;
