@@ -256,6 +256,7 @@ def program_that_is_reading_gets_the_old_file_to_its_end(file):
 def ask(path, counts):
     """Ask for the attributes of a file until the end."""
     fd = os.open(path, os.O_PATH)
+    counts[FIRST] = 1
     while not counts[STOP]:
         os.fstat(fd)
         time.sleep(0.001)
@@ -299,16 +300,17 @@ def program_that_reads_from_the_cache_gets_one_version(file):
     new = words(2, len(old) // 8 + 1)
     file.rewrite(old)
     counts = Counts()
-    asking = start(lambda: ask(file.seen, counts))
-    replacing = start(lambda: replace_at(file, new, counts))
-    try:
-        with open(file.seen, 'rb', buffering=0) as held:
+    with open(file.seen, 'rb', buffering=0) as held:
+        children = [start(lambda: ask(file.seen, counts)),
+                    start(lambda: replace_at(file, new, counts))]
+        try:
             check(held.readall() == old, 'content')
             # The kernel may have asked for it before others.
             last = len(old) - mmap.PAGESIZE
             read_last(held.fileno(), last)
             # Longer than it takes until a program counts as one that waits.
             read_until(time.monotonic() + 1.1, held.fileno(), len(old))
+            wait_for(lambda: counts[FIRST], 'the program that asks')
             counts[NEWEST] = 2
             read_until(time.monotonic() + 1, held.fileno(), len(old))
             if file.kind == 'contiguous':
@@ -318,9 +320,9 @@ def program_that_reads_from_the_cache_gets_one_version(file):
                          'the new frame')
                 check(os.pread(held.fileno(), len(new), 0) == new,
                       'content of the new frame')
-    finally:
-        counts[STOP] = 1
-        statuses = [os.waitpid(child, 0)[1] for child in (asking, replacing)]
+        finally:
+            counts[STOP] = 1
+            statuses = [os.waitpid(child, 0)[1] for child in children]
     check(statuses == [0, 0], 'cannot ask or replace')
 
 
