@@ -14,7 +14,7 @@ int suite_run(const char *name, const TTest *const *tests)
     int nfailed;
 
     suite_add_tcase(suite, tcase);
-    tcase_set_timeout(tcase, 240);
+    tcase_set_timeout(tcase, 600);
     for (; *tests; tests++)
         tcase_add_test(tcase, *tests);
     srunner_run_all(runner, CK_NORMAL);

@@ -292,7 +292,7 @@ def each_sync_and_close_tells_that_bytes_are_lost():
     """Also after another program has opened the frame of others."""
     for opens in True, False:
         make()
-        with Mount('src', 'mnt', '-o', 'commit=600') as mount:
+        with Mount('src', 'mnt', '-o', 'commit=0') as mount:
             fd = os.open(mount / 'a', os.O_RDWR | os.O_DIRECT)
             reader = os.open(mount / 'a', os.O_RDONLY)
             os.pwrite(fd, b'mine', 0)

@@ -37,7 +37,7 @@ class Disk:
                        stdin=subprocess.DEVNULL)
         os.makedirs('disk', exist_ok=True)
         # Nothing is committed but what a program closes.
-        self.options = '-o', 'commit=600,layout=' + layout
+        self.options = '-o', 'commit=0,layout=' + layout
         self.attach()
         os.mkdir('disk/src')
         os.sync()

@@ -102,7 +102,7 @@ def no_older_bytes_are_copied_after_a_conflict():
     for name in 'fg':
         make('top/runs/%s.b2frame' % name)
     with S3('top') as server, \
-            Mount(server.url + 'runs', 'mnt', '-o', 'commit=600,cache=1200k') \
+            Mount(server.url + 'runs', 'mnt', '-o', 'commit=0,cache=1200k') \
             as mount, Mount(server.url + 'runs', 'mnt2') as other:
         fds = []
         for turn in range(3):

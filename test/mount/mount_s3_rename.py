@@ -171,7 +171,7 @@ def a_frame_of_another_host_is_not_replaced_unasked():
 
 def programs_that_have_it_open_go_on():
     for target in 'new', 'taken':
-        with mounted('commit=600') as (server, mount):
+        with mounted('commit=0') as (server, mount):
             write(mount / 'f', DATA)
             write(mount / 'taken', OTHER)
             with opened(mount / 'f', os.O_RDWR) as fd, \
@@ -287,9 +287,9 @@ def a_commit_that_comes_meanwhile_is_moved_too():
 
 
 def a_writer_of_another_host_gets_estale():
-    with mounted('commit=600') as (server, mount):
+    with mounted('commit=0') as (server, mount):
         write(mount / 'f', DATA)
-        with mounted('commit=600', path='mnt2',
+        with mounted('commit=0', path='mnt2',
                      server=server) as (_, other):
             fds = [os.open(other / 'f', os.O_RDWR) for _ in range(2)]
             os.pwrite(fds[0], b'lost', 7)

@@ -358,7 +358,7 @@ def commits_are_merged_though_memory_is_short():
 
 
 def of_two_commits_to_a_chunk_one_wins():
-    with two_mounts('commit=600') as (_, *mounts):
+    with two_mounts('commit=0') as (_, *mounts):
         fds = [os.open(mount / 'f', os.O_RDWR) for mount in mounts]
         put(fds[0], b'first', 3 * CHUNK)
         put(fds[1], b'second', 3 * CHUNK + 100)
@@ -380,7 +380,7 @@ def of_two_commits_to_a_chunk_one_wins():
 
 def after_a_conflict_a_program_keeps_what_it_wrote():
     """New programs see the frame, and can change it, meanwhile."""
-    with two_mounts('commit=600') as (_, *mounts):
+    with two_mounts('commit=0') as (_, *mounts):
         fd = os.open(mounts[1] / 'f', os.O_RDWR)
         put(fd, b'mine', 3 * CHUNK)
         put(fd, b'mine too' * 1000, NCHUNKS * CHUNK)
@@ -410,7 +410,7 @@ def after_a_conflict_a_program_keeps_what_it_wrote():
 def what_too_little_memory_keeps_after_a_conflict_cannot_be_read():
     """No program takes the older bytes for those that were written."""
     count = [0, 0]
-    with two_mounts('commit=600', 'cache=1200k') as (_, *mounts):
+    with two_mounts('commit=0', 'cache=1200k') as (_, *mounts):
         fds = []
         for turn in range(3):
             fd = os.open(mounts[1] / 'f', os.O_RDWR | os.O_DIRECT)
@@ -436,7 +436,7 @@ def what_too_little_memory_keeps_after_a_conflict_cannot_be_read():
 
 
 def a_change_of_size_is_not_merged():
-    with two_mounts('commit=600') as (_, *mounts):
+    with two_mounts('commit=0') as (_, *mounts):
         fd = os.open(mounts[1] / 'f', os.O_RDWR)
         put(fd, b'lost', 3 * CHUNK)
         os.truncate(mounts[0] / 'f', 15 * CHUNK)
@@ -536,7 +536,7 @@ def an_end_without_a_server_tells_what_is_lost():
     make()
     with S3('top') as server:
         with Mount(server.url + 'f', 'mnt', '-o', 'timeout=2,retries=1,'
-                   'commit=600') as mount:
+                   'commit=0') as mount:
             fd = os.open(mount / 'f', os.O_RDWR)
             put(fd, b'x', 0)
             os.fsync(fd)
