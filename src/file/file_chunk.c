@@ -51,8 +51,10 @@ static int open_chunk(struct file *file, uint64_t chunk_no,
         chunk->pattern = frame_pattern_zeros;
         chunk->pattern_len = FRAME_PATTERN_LEN;
     } else {
-        r = frame_chunk_open(state->frame, chunk_no, &chunk->stored, fault);
+        r = frame_chunk_open_unchecked(state->frame, chunk_no, &chunk->stored,
+                                       fault);
         if (r == 0) {
+            chunk->unchecked = chunk->stored->unchecked;
             chunk->off = chunk->stored->span.off;
             chunk->pattern = chunk->stored->pattern;
             chunk->pattern_len = chunk->stored->pattern_len;
@@ -355,13 +357,43 @@ static int pin(struct file *file, const struct view_piece *piece,
     return r;
 }
 
+int file_check_chunk(struct file *file, struct file_chunk *chunk,
+                     struct fault *fault)
+{
+    struct file_state *state;
+    int r;
+
+    if (!chunk->unchecked)
+        return 0;
+    state = file_state_get(file);
+    r = frame_check_read(state->frame, fault);
+    file_state_put(file, state);
+    if (r == 0)
+        chunk->unchecked = false;
+    return r;
+}
+
 /* Pin, and try once more after -ESTALE: a state from which the chunk was looked
    up may be lost when the file is emptied, but a lookup after that uses the new
    state. */
-int file_pin(struct file *file, const struct view_piece *piece,
-             enum cache_wait wait, struct cache_pin *out, struct fault *fault)
+int file_pin_unchecked(struct file *file, const struct view_piece *piece,
+                       enum cache_wait wait, struct cache_pin *out,
+                       struct fault *fault)
 {
     int r = pin(file, piece, wait, out, fault);
 
     return r == -ESTALE ? pin(file, piece, wait, out, fault) : r;
+}
+
+int file_pin(struct file *file, const struct view_piece *piece,
+             enum cache_wait wait, struct cache_pin *out, struct fault *fault)
+{
+    int r = file_pin_unchecked(file, piece, wait, out, fault);
+
+    if (r < 0)
+        return r;
+    r = file_check_chunk(file, out->chunk, fault);
+    if (r < 0)
+        cache_unpin(file->constant.context->cache, out, 1);
+    return r;
 }

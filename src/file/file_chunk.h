@@ -18,4 +18,16 @@ extern const struct cache_ops file_chunk_ops;
 int file_pin(struct file *file, const struct view_piece *piece,
              enum cache_wait wait, struct cache_pin *out, struct fault *fault);
 
+/* The same, but the bytes may be those of another state, and must not be used
+   before file_check_chunk() has been called for the chunk of the pin. */
+int file_pin_unchecked(struct file *file, const struct view_piece *piece,
+                       enum cache_wait wait, struct cache_pin *out,
+                       struct fault *fault);
+
+/* Were the stored bytes of a chunk, which were read before, those of its state?
+   Returns 0, -ESTALE if other programs have changed the frame, or an error of
+   the store. */
+int file_check_chunk(struct file *file, struct file_chunk *chunk,
+                     struct fault *fault);
+
 #endif

@@ -63,8 +63,9 @@ static int pin_piece(struct file *file, struct file_pins *pins,
     }
     if (n == PIECES_MAX)
         return -EAGAIN;
-    r = file_pin(file, piece, n == 0 ? CACHE_WAIT_MEMORY : CACHE_WAIT_DECODE,
-                 &pins->pins[n], fault);
+    r = file_pin_unchecked(file, piece,
+                           n == 0 ? CACHE_WAIT_MEMORY : CACHE_WAIT_DECODE,
+                           &pins->pins[n], fault);
     if (r < 0)
         return r;
     pins->pinned_at[n] = (struct pinned_at){ piece->chunk_no, piece->off };
@@ -129,6 +130,28 @@ static bool add_piece(struct file_data *data, const uint8_t *bytes, size_t len)
     return true;
 }
 
+/* Check the chunks of all pins.  One look at the file is enough, because the
+   chunks were read before. */
+static int check_pins(struct file *file, const struct file_pins *pins,
+                      struct fault *fault)
+{
+    bool checked = false;
+
+    for (size_t i = 0; i < pins->npins; i++) {
+        struct file_chunk *chunk = pins->pins[i].chunk;
+        int r;
+
+        if (!chunk->unchecked)
+            continue;
+        r = checked ? 0 : file_check_chunk(file, chunk, fault);
+        if (r < 0)
+            return r;
+        checked = true;
+        chunk->unchecked = false;
+    }
+    return 0;
+}
+
 /* Collect the pieces of a read in place.  Returns -EAGAIN if there are too
    many, or if they do not all fit at this moment; `data` is then of no use. */
 static int gather(struct file *file, uint64_t off, size_t len,
@@ -162,6 +185,15 @@ static void unpin_all(struct file *file, struct file_data *data)
     data->len = 0;
 }
 
+static int check_and_unpin(struct file *file, struct file_data *data,
+                           struct fault *fault)
+{
+    int r = check_pins(file, data->pins, fault);
+
+    unpin_all(file, data);
+    return r;
+}
+
 /* Copy the pieces of a read, with as many of them pinned at a time as there is
    room for. */
 static int copy_out(struct file *file, uint64_t off, size_t len,
@@ -169,6 +201,7 @@ static int copy_out(struct file *file, uint64_t off, size_t len,
 {
     uint8_t *copy = malloc(len);
     size_t done = 0;
+    int checked = 0;
     int r = 0;
 
     if (!copy)
@@ -182,13 +215,16 @@ static int copy_out(struct file *file, uint64_t off, size_t len,
             memcpy(copy + done, bytes.start, bytes.len);
             done += bytes.len;
         } else if (r == -EAGAIN) {
-            unpin_all(file, data);
-            r = 0;
+            r = check_and_unpin(file, data, fault);
+            checked = r;
         }
     }
-    unpin_all(file, data);
+    if (checked == 0)
+        checked = check_and_unpin(file, data, fault);
 
     data->pins->copy = copy;
+    if (checked < 0)
+        return checked;
     if (done > 0)
         add_piece(data, copy, done);
     return r;
@@ -217,12 +253,17 @@ static int read_chunks(struct file *file, uint64_t off, size_t len,
                        struct file_data *data, struct fault *fault)
 {
     int r = gather(file, off, len, data, fault);
+    int checked;
 
     if (r == -EAGAIN) {
         unpin_all(file, data);
-        r = copy_out(file, off, len, data, fault);
+        return copy_out(file, off, len, data, fault);
     }
-    return r;
+    checked = check_pins(file, data->pins, fault);
+    if (checked == 0)
+        return r;
+    unpin_all(file, data);
+    return checked;
 }
 
 /* If the file became shorter during the read, the read ends there without an

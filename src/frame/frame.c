@@ -35,9 +35,8 @@ typedef int parse_header(const struct frame_start *start,
 static int read_header_by(struct frame *frame, parse_header *parse,
                           struct fault *fault)
 {
-    uint8_t bytes[FRAME_HEADER_MAX];
     struct frame_start start = {
-        .bytes = bytes,
+        .bytes = frame->header,
         .sparse = store_is_directory(frame->store),
     };
     int r;
@@ -49,14 +48,12 @@ static int read_header_by(struct frame *frame, parse_header *parse,
         return frame_fault(frame, -EBADMSG, frame->stat.version.size,
                            "file ends before the frame", fault);
     start.avail = frame->stat.version.size - frame->base;
-    start.len =
-        start.avail < sizeof(bytes) ? (size_t)start.avail : sizeof(bytes);
-    r = frame_read_at(frame, frame->base, bytes, start.len, fault);
+    start.len = start.avail < sizeof(frame->header) ? (size_t)start.avail
+                                                    : sizeof(frame->header);
+    r = frame_read_at(frame, frame->base, frame->header, start.len, fault);
     if (r < 0)
         return r;
-    frame->header_len =
-        start.len < sizeof(frame->header) ? start.len : sizeof(frame->header);
-    memcpy(frame->header, bytes, frame->header_len);
+    frame->header_len = start.len;
     r = parse(&start, &frame->info, fault);
     if (r < 0) {
         fault->off += frame->base;

@@ -188,8 +188,12 @@ int frame_check_current(const struct frame *frame, struct store_stat *stat,
  */
 int frame_verify(const struct frame *frame, struct fault *fault);
 
-/* Do the same, but trust the times of the file where they are conclusive.
-   Returns false also if a contiguous frame's file no longer has a name. */
+/* Is what was read from the frame that of its state?  Trusts the times of the
+   file where they are conclusive.  Returns as frame_verify(). */
+int frame_check_read(const struct frame *frame, struct fault *fault);
+
+/* frame_verify(), but trusting those times.  Returns false also if a contiguous
+   frame's file no longer has a name. */
 bool frame_is_stored(const struct frame *frame);
 
 /*
@@ -313,6 +317,8 @@ struct frame_chunk {
     size_t footprint;          /* bytes of memory that the chunk takes up */
     const struct chunk *chunk; /* NULL if only the index knows the chunk */
     bool summed;               /* its bytes are compared with their sums */
+    bool kept;                 /* all its stored bytes are in memory */
+    bool unchecked;            /* frame_check_read() is still to be called */
 };
 
 /*
@@ -324,6 +330,13 @@ struct frame_chunk {
  */
 int frame_chunk_open(struct frame *frame, uint64_t chunk_no,
                      struct frame_chunk **out, struct fault *fault);
+
+/*
+ * The same for a caller that opens several chunks, and then calls
+ * frame_check_read() once.  Until then a chunk may be that of another state.
+ */
+int frame_chunk_open_unchecked(struct frame *frame, uint64_t chunk_no,
+                               struct frame_chunk **out, struct fault *fault);
 
 /* Return how many decoded bytes a sequential reader should fetch ahead; 0:
    none, because the store is near. */

@@ -23,9 +23,11 @@ static void clear(struct open_chunk *chunk)
     chunk_close(chunk->chunk);
     free(chunk->bytes);
     free(chunk->pattern);
-    free(chunk->sums);
+    if (chunk->sums != chunk->few)
+        free(chunk->sums);
     chunk->chunk = NULL;
     chunk->bytes = chunk->pattern = chunk->sums = NULL;
+    chunk->pub.kept = false;
     chunk->pub.footprint = sizeof(*chunk);
 }
 
@@ -34,7 +36,7 @@ struct opening {
     struct frame *frame;
     struct frame_source source;
     struct chunk_header header;
-    uint8_t prefix[PREFIX_LEN];
+    uint8_t *prefix; /* room for PREFIX_LEN bytes */
     size_t prefix_len;
     uint8_t *long_head;  /* longer first bytes; NULL: the prefix suffices */
     const uint8_t *head; /* the prefix, or the longer ones */
@@ -202,6 +204,20 @@ static int remake_record(const struct opening *opening,
     return r > 0 ? 0 : -EBADMSG;
 }
 
+/* Make room for the record of sums. */
+static int make_room(struct open_chunk *chunk, size_t len, struct fault *fault)
+{
+    if (len <= sizeof(chunk->few)) {
+        chunk->sums = chunk->few;
+        return 0;
+    }
+    chunk->sums = malloc(len);
+    if (!chunk->sums)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    chunk->pub.footprint += len;
+    return 0;
+}
+
 /* Read the sums, and compare the head of the chunk with them, and them with the
    tag of the chunk. */
 static int open_sums(const struct opening *opening, struct open_chunk *chunk,
@@ -218,11 +234,9 @@ static int open_sums(const struct opening *opening, struct open_chunk *chunk,
         !size_within(place.off, place.len, opening->source.avail))
         return fault_set_mismatch(fault, 0, -1);
     chunk->pub.summed = true;
-    chunk->sums = malloc(place.len);
-    if (!chunk->sums)
-        return fault_set(fault, -ENOMEM, 0, NULL);
-    chunk->pub.footprint += place.len;
-    r = read_record(opening, &place, chunk->sums, fault);
+    r = make_room(chunk, place.len, fault);
+    if (r == 0)
+        r = read_record(opening, &place, chunk->sums, fault);
     if (r == 0)
         r = frame_get_tag(frame, chunk->pub.span.chunk_no, &tag, fault);
     if (r == 0 && (!is_newest(opening, chunk, tag) ||
@@ -263,6 +277,7 @@ static int keep_bytes(const struct opening *opening, struct open_chunk *chunk,
     if (!chunk->bytes)
         return fault_set(fault, -ENOMEM, 0, NULL);
     memcpy(chunk->bytes, opening->prefix, cbytes);
+    chunk->pub.kept = true;
     chunk->pub.footprint += cbytes;
     return 0;
 }
@@ -357,8 +372,10 @@ static int open_source(struct frame *frame, struct open_chunk *chunk,
 {
     const struct frame_span *span = &chunk->pub.span;
     struct chunk_settling settling = { 0 };
+    uint8_t prefix[PREFIX_LEN];
     struct opening opening = {
         .frame = frame,
+        .prefix = prefix,
         .summed = frame_chunk_has_sums(frame, &chunk->pub.entry),
     };
     int r = frame_source_open(frame, span->chunk_no, &chunk->pub.entry,
@@ -379,16 +396,12 @@ static int open_source(struct frame *frame, struct open_chunk *chunk,
     return r;
 }
 
-int frame_chunk_open(struct frame *frame, uint64_t chunk_no,
-                     struct frame_chunk **out, struct fault *fault)
+static int open_chunk(struct frame *frame, uint64_t chunk_no,
+                      struct open_chunk *chunk, struct fault *fault)
 {
-    struct open_chunk *chunk = calloc(1, sizeof(*chunk));
-    struct frame_chunk *pub;
+    struct frame_chunk *pub = &chunk->pub;
     int r;
 
-    if (!chunk)
-        return fault_set(fault, -ENOMEM, 0, NULL);
-    pub = &chunk->pub;
     clear(chunk);
     r = frame_span_of(frame, chunk_no, &pub->span, fault);
     if (r == 0)
@@ -396,13 +409,40 @@ int frame_chunk_open(struct frame *frame, uint64_t chunk_no,
     if (r == 0)
         r = pub->entry.special ? open_special(frame, chunk, fault)
                                : open_source(frame, chunk, fault);
-    r = frame_check_kept(frame, r, fault);
+    return r;
+}
+
+/* Open a chunk, and check it, or leave the look at the file to the caller. */
+static int open_checked(struct frame *frame, uint64_t chunk_no, bool later,
+                        struct frame_chunk **out, struct fault *fault)
+{
+    struct open_chunk *chunk = calloc(1, sizeof(*chunk));
+    int r;
+
+    if (!chunk)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    r = open_chunk(frame, chunk_no, chunk, fault);
+    chunk->pub.unchecked = later && r == 0 && !frame->generation;
+    if (!chunk->pub.unchecked)
+        r = frame_check_kept(frame, r, fault);
     if (r < 0) {
-        frame_chunk_close(pub);
+        frame_chunk_close(&chunk->pub);
         return r;
     }
-    *out = pub;
+    *out = &chunk->pub;
     return 0;
+}
+
+int frame_chunk_open(struct frame *frame, uint64_t chunk_no,
+                     struct frame_chunk **out, struct fault *fault)
+{
+    return open_checked(frame, chunk_no, false, out, fault);
+}
+
+int frame_chunk_open_unchecked(struct frame *frame, uint64_t chunk_no,
+                               struct frame_chunk **out, struct fault *fault)
+{
+    return open_checked(frame, chunk_no, true, out, fault);
 }
 
 void frame_chunk_close(struct frame_chunk *chunk)

@@ -7,6 +7,10 @@
 #include "frame/frame_source.h"
 #include "store/store_settling.h"
 
+enum {
+    FEW_SUMS_LEN = 40, /* those of a few blocks */
+};
+
 /* A chunk and the memory that it owns. */
 struct open_chunk {
     struct frame_chunk pub;     /* first, so that the structs convert to each
@@ -16,6 +20,7 @@ struct open_chunk {
     uint8_t *bytes;             /* the whole chunk if it is short, else NULL */
     uint8_t *pattern;           /* NULL if the pattern is shared */
     uint8_t *sums;              /* the record; NULL if there is none */
+    uint8_t few[FEW_SUMS_LEN];  /* room for a short record */
 };
 
 /* Tries to read bytes that match their sum. */

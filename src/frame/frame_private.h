@@ -11,6 +11,10 @@
 #include "frame/index.h"
 #include "frame/metalayer.h"
 
+enum {
+    FRAME_START_LEN = FRAME_HEADER_MAX + FRAME_MAP_HEAD_LEN,
+};
+
 /* An open frame, for the files of this layer.  Constant once it is open, except
    for the parts that the index and the walk guard themselves. */
 struct frame {
@@ -33,7 +37,7 @@ struct frame {
     /* For a frame that was opened on its own: identifies its state and tells
        whether that is still the stored one. */
     struct watch *watch;
-    uint8_t header[FRAME_E_METALAYERS_OFF];
+    uint8_t header[FRAME_START_LEN]; /* and the number of metalayers */
     size_t header_len;
     uint64_t stamp_off; /* 0: none */
     uint8_t stamp[FRAME_STAMP_LEN];

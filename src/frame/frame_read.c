@@ -54,6 +54,11 @@ int frame_check_kept(const struct frame *frame, int r, struct fault *fault)
     return r < 0 ? r : stored;
 }
 
+int frame_check_read(const struct frame *frame, struct fault *fault)
+{
+    return frame_check_kept(frame, 0, fault);
+}
+
 int frame_verify(const struct frame *frame, struct fault *fault)
 {
     int r = watch_verify(frame_watch(frame));

@@ -32,6 +32,20 @@ static struct msgpack reader_of(const struct frame *frame, const uint8_t *bytes,
     };
 }
 
+/* Read the head of the map of names.  In a header it has been read with the
+   fixed part. */
+static int read_map_head(struct frame *frame, const struct section *section,
+                         uint8_t bytes[FRAME_MAP_HEAD_LEN], struct fault *fault)
+{
+    uint64_t off = section->off - frame->base;
+
+    if (!size_within(off, FRAME_MAP_HEAD_LEN, frame->header_len))
+        return frame_read_at(frame, section->off, bytes, FRAME_MAP_HEAD_LEN,
+                             fault);
+    memcpy(bytes, frame->header + off, FRAME_MAP_HEAD_LEN);
+    return 0;
+}
+
 /* Read the number of layers. */
 static int read_count(struct frame *frame, const struct section *section,
                       unsigned *out, struct fault *fault)
@@ -44,7 +58,7 @@ static int read_count(struct frame *frame, const struct section *section,
     if (!size_within(section->off, sizeof(bytes), section->end))
         return frame_fault(frame, -EBADMSG, section->off,
                            "no room for the names of metalayers", fault);
-    r = frame_read_at(frame, section->off, bytes, sizeof(bytes), fault);
+    r = read_map_head(frame, section, bytes, fault);
     if (r < 0)
         return r;
     msgpack_expect(&reader, MSGPACK_FIXARRAY | 3);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +35,7 @@ struct watch {
     /* A leaf; guards the fields below. */
     pthread_mutex_t lock;
     struct mark marks[2]; /* the known state, and the one that may follow it */
-    unsigned nmarks;
+    atomic_uint nmarks;   /* may be read without the lock */
     bool stale;
     struct store_version seen; /* the file before the state was last found
                                   current */
@@ -253,14 +254,9 @@ static bool is_stale(struct watch *watch)
     return stale;
 }
 
-static bool knows_any(struct watch *watch)
+static bool knows_any(const struct watch *watch)
 {
-    bool any;
-
-    pthread_mutex_lock(&watch->lock);
-    any = watch->nmarks > 0;
-    pthread_mutex_unlock(&watch->lock);
-    return any;
+    return watch->nmarks > 0;
 }
 
 /* Remember if the known state was found not to be stored. */

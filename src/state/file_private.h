@@ -109,6 +109,7 @@ struct file_chunk {
     uint64_t off;               /* offset of its first byte in the file */
     uint64_t epoch;             /* epoch of the state in which it was found */
     atomic_bool stale;          /* it has been stored again since */
+    atomic_bool unchecked;      /* file_check_chunk() is still to be called */
     const uint8_t *pattern;     /* see struct frame_chunk */
     size_t pattern_len;
     struct encoded encoded; /* guarded by gate.lock */

@@ -14,7 +14,7 @@ enum {
     CHUNKSIZE = ITEMS * sizeof(uint64_t),
     END = 512, /* bytes of the end of a frame that opening it reads */
     INDEX = 4096,
-    HEADER = 87,
+    HEADER = 87 + 7, /* the fixed part, and the number of metalayers */
 };
 
 /* A frame as it is stored. */
@@ -108,12 +108,16 @@ START_TEST(opening_a_frame_reads_its_end_and_the_start_of_its_index)
                                FRAME_TAGS_MAX + 1 };
 
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        struct metalayer_list layers;
         struct reads reads = { 0 };
+        struct fault fault;
         struct frame *frame;
 
         make(numbers[i]);
         frame = open_counting(&reads);
         ck_assert_ptr_nonnull(frame->sums);
+        ck_assert_int_eq(metalayer_list_read_fixed(frame, &layers, &fault), 0);
+        ck_assert_uint_eq(layers.nlayers, 0);
         ck_assert_uint_eq(reads.ncalls, 2);
         ck_assert_uint_le(reads.nbytes, HEADER + END + INDEX);
         check(frame, numbers[i] - 1);
