@@ -134,8 +134,11 @@ int open_attr_get(struct fs *fs, struct node *node, struct stat *out)
     if (node_traits(node)->folder)
         return attr_get_folder(fs, node, out);
     r = fs_place(fs, node, &place);
+    /* The frame of an open chunk may be gone. */
+    if (r == -ESTALE || r == -ENOENT)
+        return stat_unlinked(fs, node, out) == 0 ? 0 : r;
     if (r < 0)
-        return r == -ESTALE ? stat_unlinked(fs, node, out) : r;
+        return r;
 
     r = backing_stat(&place, node->id.kind, &st);
     if (r == 0 && node_is(&fs->nodes, node, &st)) {

@@ -501,6 +501,18 @@ def frames_are_renamed_and_removed_as_ever():
     check(os.listdir('src') == [], 'below')
 
 
+def an_open_chunk_of_a_removed_frame_has_attributes():
+    """The kernel asks for them again when those that it has are old."""
+    os.mkdir('src')
+    write('src/x.b2frame', frame(DATA, SIZE))
+    with Mount('src', 'mnt', '-o', 'chunks,attr_timeout=0') as mount:
+        with open(mount / 'x.chunks/00000003', 'rb', buffering=0) as file:
+            os.unlink(mount / 'x')
+            st = os.fstat(file.fileno())
+            check((st.st_size, st.st_nlink) == (SIZE, 0), 'has %s' % (st,))
+            check(file.read() == DATA[3 * SIZE:4 * SIZE], 'content')
+
+
 def they_follow_the_frame():
     """The directory follows when other programs replace the frame, and when
     programs write through the mount."""
@@ -645,6 +657,7 @@ if __name__ == '__main__':
          keys_are_names_of_chunks,
          two_programs_lose_nothing,
          frames_are_renamed_and_removed_as_ever,
+         an_open_chunk_of_a_removed_frame_has_attributes,
          they_follow_the_frame,
          holes_are_those_of_the_frame,
          a_chunk_is_copied_with_its_own_content,
