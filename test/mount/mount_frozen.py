@@ -10,6 +10,7 @@ usage: mount_frozen.py FRAMEFS [TEST...]
 """
 
 import concurrent.futures
+import contextlib
 import os
 import shutil
 import subprocess
@@ -25,8 +26,9 @@ def is_renaming(mount):
     system?"""
     path = '/proc/%d/task' % mount.daemon.pid
     for task in os.listdir(path):
-        with open('%s/%s/wchan' % (path, task), encoding='ascii') as wchan:
-            if 'percpu_rwsem' in wchan.read():
+        # A thread may end meanwhile.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            if b'percpu_rwsem' in read('%s/%s/wchan' % (path, task)):
                 return True
     return False
 

@@ -122,7 +122,7 @@ def child_changes(pid, path):
                 if (os.readlink(place + 'fd/' + fd) == path and
                         int(flags, 8) & os.O_ACCMODE == os.O_RDWR):
                     return True
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         pass
     return False
 
