@@ -19,7 +19,8 @@ import threading
 import time
 
 from mounted import (FRAMEFS, LAYOUTS, PATIENCE, Mount, b2frame, check, corpus,
-                     error_of, harness, main, opened, read, wait_for, write)
+                     error_of, harness, heed_signals, main, opened, read,
+                     wait_for, write)
 from s3_server import KEY, S3, SECRET
 import faults
 import web
@@ -150,6 +151,9 @@ def a_stopped_server_gives_an_error_and_then_works_again():
                 check(error_of(os.pread, fd, 10, 15 * CHUNK) == errno.EIO,
                       'is read')
                 server.send_signal(signal.SIGCONT)
+                # It may take a moment until the server answers in time.
+                wait_for(lambda: not error_of(os.pread, fd, 10, 15 * CHUNK),
+                         'the server')
                 check(os.pread(fd, 10, 15 * CHUNK) ==
                       CONTENT[15 * CHUNK:15 * CHUNK + 10], 'content')
 
@@ -424,7 +428,7 @@ def a_program_that_is_to_end_does_not_wait_for_a_server():
         with subprocess.Popen(
                 ['dd', 'if=' + mount / 'f', 'of=/dev/null', 'iflag=direct',
                  'bs=%d' % CHUNK, 'skip=9', 'count=1'],
-                stderr=subprocess.DEVNULL) as dd:
+                stderr=subprocess.DEVNULL, preexec_fn=heed_signals) as dd:
             check(came.wait(PATIENCE), 'reads nothing')
             dd.send_signal(signal.SIGINT)
             try:

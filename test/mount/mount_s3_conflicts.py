@@ -133,7 +133,7 @@ def write_to(path, data):
 def a_bucket_that_is_gone_is_an_error():
     """Soon, and not a conflict: of writes, fsync() and close()."""
     for place in 'write', 'index', 'chunk':
-        with mounted('timeout=20') as (server, mount):
+        with mounted('timeout=20', 'commit=0') as (server, mount):
             fd = os.open(mount / 'f', os.O_RDWR | os.O_DIRECT)
             put(fd, b'first', 0)
             os.fsync(fd)

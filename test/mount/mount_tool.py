@@ -14,7 +14,8 @@ import signal
 import subprocess
 
 from mounted import (B2FRAME, PATIENCE, Mount, check, check_frames, error_of,
-                     harness, layouts, main, read, wait_for, write)
+                     harness, heed_signals, layouts, main, read, wait_for,
+                     write)
 
 SIZE = 1000  # bytes in a chunk
 NOISE = random.Random(1).randbytes(20 * SIZE)
@@ -175,6 +176,7 @@ def begin_append(mount, data, **options):
     write(mount / 'a', b'before')
     tool = subprocess.Popen([B2FRAME, 'append', mount / 'a', '-'],
                             stdin=subprocess.PIPE, bufsize=0,
+                            preexec_fn=heed_signals,
                             env=harness.environment(), **options)
     tool.stdin.write(data)
     wait_for(lambda: os.stat(mount / 'a').st_size > MIB, 'what is appended')
