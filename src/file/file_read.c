@@ -143,11 +143,14 @@ static int check_pins(struct file *file, const struct file_pins *pins,
 
         if (!chunk->unchecked)
             continue;
-        r = checked ? 0 : file_check_chunk(file, chunk, fault);
+        if (checked) {
+            chunk->unchecked = false;
+            continue;
+        }
+        r = file_check_chunk(file, chunk, fault);
         if (r < 0)
             return r;
         checked = true;
-        chunk->unchecked = false;
     }
     return 0;
 }
@@ -185,6 +188,8 @@ static void unpin_all(struct file *file, struct file_data *data)
     data->len = 0;
 }
 
+/* Release the pins of bytes that were copied.  After an error, which is one of
+   check_pins(), the copy is of no use. */
 static int check_and_unpin(struct file *file, struct file_data *data,
                            struct fault *fault)
 {

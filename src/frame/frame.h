@@ -317,7 +317,6 @@ struct frame_chunk {
     size_t footprint;          /* bytes of memory that the chunk takes up */
     const struct chunk *chunk; /* NULL if only the index knows the chunk */
     bool summed;               /* its bytes are compared with their sums */
-    bool kept;                 /* all its stored bytes are in memory */
     bool unchecked;            /* frame_check_read() is still to be called */
 };
 

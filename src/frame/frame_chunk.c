@@ -27,7 +27,6 @@ static void clear(struct open_chunk *chunk)
         free(chunk->sums);
     chunk->chunk = NULL;
     chunk->bytes = chunk->pattern = chunk->sums = NULL;
-    chunk->pub.kept = false;
     chunk->pub.footprint = sizeof(*chunk);
 }
 
@@ -277,7 +276,6 @@ static int keep_bytes(const struct opening *opening, struct open_chunk *chunk,
     if (!chunk->bytes)
         return fault_set(fault, -ENOMEM, 0, NULL);
     memcpy(chunk->bytes, opening->prefix, cbytes);
-    chunk->pub.kept = true;
     chunk->pub.footprint += cbytes;
     return 0;
 }

@@ -8,7 +8,7 @@
 #include "store/store_settling.h"
 
 enum {
-    FEW_SUMS_LEN = 40, /* those of a few blocks */
+    FEW_SUMS_LEN = 40, /* bytes of a record for a few blocks */
 };
 
 /* A chunk and the memory that it owns. */

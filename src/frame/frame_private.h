@@ -12,6 +12,7 @@
 #include "frame/metalayer.h"
 
 enum {
+    /* The fixed part of a header, and the number of metalayers behind it. */
     FRAME_START_LEN = FRAME_HEADER_MAX + FRAME_MAP_HEAD_LEN,
 };
 
@@ -37,7 +38,7 @@ struct frame {
     /* For a frame that was opened on its own: identifies its state and tells
        whether that is still the stored one. */
     struct watch *watch;
-    uint8_t header[FRAME_START_LEN]; /* and the number of metalayers */
+    uint8_t header[FRAME_START_LEN];
     size_t header_len;
     uint64_t stamp_off; /* 0: none */
     uint8_t stamp[FRAME_STAMP_LEN];

@@ -44,8 +44,8 @@ struct open_file {
     unsigned nhandles;          /* handles that the kernel has, */
     unsigned nwriting;          /* and those of them that may write */
     bool outdated;              /* see open_file_outdate() */
-    unsigned nreads;            /* how many reads have begun, and which one */
-    unsigned end_read;          /* reached the end last; both wrap around */
+    unsigned nreads;            /* how many reads have begun; wraps around */
+    unsigned end_read;          /* number of the last that reached the end */
     bool follows;               /* the node is about to stand for another frame;
                                    reads wait */
     unsigned nrefused;          /* how often pages were refused, or changes
