@@ -12,6 +12,7 @@ enum {
     SLACK_MAX = 4 << 20, /* bytes of these beyond the capacity, */
     SLACK_PART = 8,      /* but at most this part of it */
     BARE_PART = 8,       /* part of the capacity for entries without buffers */
+    BUCKETS_IN_ROW = 64, /* neighbouring chunks share pages of the table */
 };
 
 /*
@@ -71,9 +72,11 @@ struct cache_entry **budget_bucket(struct cache *cache,
                                    const struct cache_file *file,
                                    uint64_t chunk_no)
 {
-    uint64_t hash = ((uintptr_t)file ^ chunk_no) * 0x9e3779b97f4a7c15;
+    uint64_t row = chunk_no / BUCKETS_IN_ROW;
+    uint64_t hash = ((uintptr_t)file ^ row) * 0x9e3779b97f4a7c15;
+    uint64_t bucket = (hash >> 32) + chunk_no % BUCKETS_IN_ROW;
 
-    return &cache->buckets[(hash >> 32) & cache->bucket_mask];
+    return &cache->buckets[bucket & cache->bucket_mask];
 }
 
 void budget_unlink_locked(struct cache *cache, struct cache_entry *entry)
@@ -303,10 +306,20 @@ void budget_release_entry_locked(struct cache *cache, struct cache_entry *entry)
     budget_wake_locked(cache);
 }
 
+/* May a program be writing a small file, which leaves most pages of its buffer
+   unused? */
+static bool may_be_small(const struct cache_request *request,
+                         const struct buffer_group *group)
+{
+    return request->writing && group->entry->chunk_no == 0;
+}
+
 /* Make a buffer, or a row of them if there is memory for it.  The first ones
-   are made one by one, because zeroing a huge page takes longer than opening a
-   frame and reading a block of it does. */
-static uint8_t *new_buffer_locked(struct cache *cache, size_t size)
+   are made one by one, and those of small files, because zeroing a huge page
+   takes longer than opening a frame and reading a block of it does. */
+static uint8_t *new_buffer_locked(struct cache *cache,
+                                  const struct cache_request *request,
+                                  const struct buffer_group *group, size_t size)
 {
     uint8_t *bytes = buffer_take(&cache->spares, size);
     size_t taken = cache->used + cache->other + cache->spares.nbytes;
@@ -314,7 +327,7 @@ static uint8_t *new_buffer_locked(struct cache *cache, size_t size)
     if (bytes)
         return bytes;
     if (taken < cache->table_size + BUFFER_ROW ||
-        taken + BUFFER_ROW > cache->capacity)
+        taken + BUFFER_ROW > cache->capacity || may_be_small(request, group))
         return buffer_new(size);
     return buffer_new_row(size, &cache->spares);
 }
@@ -334,7 +347,7 @@ static int make_buffer_locked(struct cache *cache,
 
     buffer = calloc(1, sizeof(*buffer));
     if (buffer)
-        buffer->bytes = new_buffer_locked(cache, size);
+        buffer->bytes = new_buffer_locked(cache, request, group, size);
     if (!buffer || !buffer->bytes) {
         free(buffer);
         budget_uncharge_locked(cache, request, entry_group_cost(group));
