@@ -24,10 +24,10 @@
 #include "fuse/mount_lock.h"
 #include "fuse/mount_table.h"
 #include "fuse/mount_wait.h"
-#include "fuse/program_code.h"
 #include "fuse/service.h"
 #include "fuse/stats_signal.h"
 #include "fuse/stop_signal.h"
+#include "fuse/warm_up.h"
 #include "open/deferred_close.h"
 #include "open/kernel.h"
 #include "open/kernel_readahead.h"
@@ -384,7 +384,7 @@ static int serve(struct mount *mount, const struct options *options)
         log_error("cannot start: %s", strerror(-r));
         return EXIT_FAILURE;
     }
-    program_code_map(mount->fs->notifier);
+    warm_up(mount->fs->notifier);
     if (!options->foreground)
         leave_terminal();
     mount->served = loop(mount->session) >= 0;

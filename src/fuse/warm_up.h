@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_PROGRAM_CODE_H
-#define FUSE_PROGRAM_CODE_H
+#ifndef FUSE_WARM_UP_H
+#define FUSE_WARM_UP_H
 
 #include "base/pool.h"
 
 /*
- * Map the code of the program and its libraries, in a thread of a pool.  If it
- * were mapped as it is needed, page faults would make up a fifth of the first
- * open and read in a mount.  Does nothing where the kernel cannot do this
+ * Map the pages that the first requests need, in a thread of a pool: the
+ * program and its libraries, and the start of the heap.  If they were mapped as
+ * they are needed, page faults would make up a quarter of the first open and
+ * read in a mount.  The program is not mapped where the kernel cannot do this
  * (before 5.14).
  */
-void program_code_map(struct pool *pool);
+void warm_up(struct pool *pool);
 
 #endif
