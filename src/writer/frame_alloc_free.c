@@ -49,11 +49,15 @@ static void punch(const struct frame_alloc *alloc, const struct extent *extent)
         store_object_punch(alloc->object, off, end - off);
 }
 
-/* Record that the store may have an extent back.  If there is no memory for
-   that, the store does not get it back. */
+/* Record that the store may have an extent back, unless there is nothing to
+   give back in the first block of a file.  If there is no memory for that, the
+   store does not get it back. */
 static void note_freed_locked(struct frame_alloc *alloc, uint64_t off,
                               uint64_t len)
 {
+    if (alloc->object && off + len <= ALLOC_BLOCK_MIN &&
+        off + len < alloc->used_end)
+        return;
     if (extent_list_reserve(&alloc->freed, 1) == 0)
         extent_list_add(&alloc->freed, off, len);
 }

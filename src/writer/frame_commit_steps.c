@@ -144,6 +144,19 @@ int frame_commit_write_tail(struct frame_commit *commit)
                               commit->index_len + commit->trailer_len);
 }
 
+/* Let the open frame have the header as if it had been read. */
+static void keep_header(const struct frame_commit *commit, const uint8_t *bytes,
+                        uint64_t len)
+{
+    struct frame *frame = commit->frame;
+
+    if (!frame)
+        return;
+    frame->header_len =
+        len < sizeof(frame->header) ? (size_t)len : sizeof(frame->header);
+    memcpy(frame->header, bytes, frame->header_len);
+}
+
 /* Returns the whole header, and the trailer of an empty frame behind it; the
    caller frees it. */
 static uint8_t *make_header(const struct frame_commit *commit)
@@ -156,6 +169,7 @@ static uint8_t *make_header(const struct frame_commit *commit)
         return NULL;
     frame_encode_header(&commit->info, writer->variable, writer->vl.nlayers > 0,
                         &writer->fixed, bytes);
+    keep_header(commit, bytes, header_len);
     if (commit->info.nchunks == 0)
         memcpy(bytes + header_len, commit->tail, commit->trailer_len);
     return bytes;
