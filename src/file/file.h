@@ -350,9 +350,11 @@ int file_sync(struct file *file, struct fault *fault);
 /*
  * Commit everything written until now, without waiting for the disk: every
  * program that opens the frame sees it, and a crash leaves this state or an
- * older one.  Costs nothing if nothing was written.  Errors as file_sync().
+ * older one.  The frame gets the time of modification `mtime`, unless that is
+ * NULL or may not be set.  Errors as file_sync().
  */
-int file_commit(struct file *file, struct fault *fault);
+int file_commit(struct file *file, const struct timespec *mtime,
+                struct fault *fault);
 
 /* Note that the frame got another name, which file_sync() also makes
    durable. */
@@ -396,11 +398,9 @@ bool file_is_stored(struct file *file);
 /* Return frame_mark() of that state. */
 uint64_t file_mark(struct file *file);
 
-/*
- * Is a contiguous frame in the file that `version` is of, perhaps in another
- * version?  A commit may have put it into another file.  If the answer is no,
- * this waits for a commit in progress and looks again.
- */
+/* Is a contiguous frame in the file that `version` is of, perhaps in another
+   version?  A commit may have put it into another file.  If the answer is no,
+   this waits for a commit in progress and looks again. */
 bool file_is_in(struct file *file, struct store_version version);
 
 /* Note that this process has changed the times, the owner or the like of the

@@ -14,11 +14,12 @@ static int check_lost(struct file *file, int r, struct fault *fault)
     return r == 0 && recover_has_lost(file) ? gate_failure(file, fault) : r;
 }
 
-int file_commit(struct file *file, struct fault *fault)
+int file_commit(struct file *file, const struct timespec *mtime,
+                struct fault *fault)
 {
     if (recover_has_lost(file))
         return gate_failure(file, fault);
-    return check_lost(file, writeback_commit_nosync(file, fault), fault);
+    return check_lost(file, writeback_commit_nosync(file, mtime, fault), fault);
 }
 
 int file_sync(struct file *file, struct fault *fault)

@@ -158,13 +158,12 @@ int open_file_from_created(struct fs *fs, struct node *node,
     return 0;
 }
 
-/* Commit a frame or make it durable by `save`, and report errors.  On -ENOSPC,
-   wait and try again: closing a file that was removed takes a moment, and
-   nobody waits for it, so the space that a program has just freed may become
-   free a moment later. */
+/* Commit a frame, with the time of modification that the kernel has for it, or
+   make it durable, and report errors.  On -ENOSPC, wait and try again: closing
+   a file that was removed takes a moment, and nobody waits for it, so the space
+   that a program has just freed may become free a moment later. */
 static int save_frame(struct fs *fs, struct open_file *open,
-                      const struct open_version *version,
-                      int (*save)(struct file *file, struct fault *fault))
+                      const struct open_version *version, bool durable)
 {
     struct retry retry = {
         .tries_left = SPACE_TRIES - 1,
@@ -173,11 +172,15 @@ static int save_frame(struct fs *fs, struct open_file *open,
         .pause_max_ns = SPACE_PAUSE_NS,
     };
     struct fault fault = FAULT_NONE;
+    struct timespec mtime;
+    bool set;
     int r;
 
-    do
-        r = save(version->file, &fault);
-    while (r == -ENOSPC && retry_wait(&retry));
+    do {
+        set = open_file_get_mtime(open, &mtime);
+        r = durable ? file_sync(version->file, &fault)
+                    : file_commit(version->file, set ? &mtime : NULL, &fault);
+    } while (r == -ENOSPC && retry_wait(&retry));
     if (r == -ESTALE)
         open_file_leave_orphan(fs, open);
     if (r < 0)
@@ -192,7 +195,7 @@ static int sync_state(struct fs *fs, struct open_file *open,
     if (!version->writable)
         return 0;
     if (version->file)
-        return save_frame(fs, open, version, file_sync);
+        return save_frame(fs, open, version, true);
     return backing_anchor_sync(&version->anchor);
 }
 
@@ -208,7 +211,7 @@ int open_file_sync(struct fs *fs, struct open_file *open)
 static int commit_state(struct fs *fs, struct open_file *open,
                         const struct open_version *version)
 {
-    int r = save_frame(fs, open, version, file_commit);
+    int r = save_frame(fs, open, version, false);
 
     if (r == 0)
         open_file_apply_mtime(fs, open, version);
@@ -337,7 +340,7 @@ static int commit_dirty(struct fs *fs, struct open_file *open,
 {
     if (!version->writable || !version->file || file_is_clean(version->file))
         return 0;
-    return save_frame(fs, open, version, file_commit);
+    return save_frame(fs, open, version, false);
 }
 
 /* Save a node by `save` if it is open. */
@@ -386,109 +389,4 @@ void open_file_set_unlinked(struct fs *fs, struct node *node, bool unlinked)
         pthread_mutex_unlock(&open->lock);
     }
     pthread_mutex_unlock(&fs->nodes.lock);
-}
-
-/* Pin the file of a state, unless other programs have changed the frame. */
-static int pin_state(const struct backing_place *place, enum entry_kind kind,
-                     const struct open_version *version,
-                     struct backing_object *out)
-{
-    int r = backing_pin(place, kind, out);
-
-    if (r < 0 || !version->file ||
-        (open_version_is_of(version, kind, &out->st) &&
-         file_is_stored(version->file)))
-        return r;
-    backing_unpin(out);
-    return -ESTALE;
-}
-
-/* Likewise by the anchor, because another program may have renamed the file. */
-static int pin_anchored(const struct open_version *version,
-                        enum entry_kind kind, struct backing_object *out)
-{
-    struct backing_anchor anchor;
-    struct backing_place place;
-    int r = backing_anchor_dup(&version->anchor, &anchor);
-
-    if (r < 0)
-        return r;
-    backing_anchor_place(&anchor, &place);
-    r = pin_state(&place, kind, version, out);
-    backing_close(&place);
-    return r;
-}
-
-/* Set the time of modification of the file at a place, or of the state's if
-   that is another one. */
-static void set_mtime(const struct backing_place *place, enum entry_kind kind,
-                      const struct open_version *version,
-                      const struct timespec times[2])
-{
-    struct backing_object object;
-
-    if (pin_state(place, kind, version, &object) < 0 &&
-        pin_anchored(version, kind, &object) < 0)
-        return;
-    backing_utimens(&object, times);
-    backing_unpin(&object);
-}
-
-/* Does the file at a place have this time of modification? */
-static bool has_mtime(const struct backing_place *place, enum entry_kind kind,
-                      const struct timespec *mtime)
-{
-    struct stat st;
-
-    return backing_stat(place, kind, &st) == 0 &&
-           st.st_mtim.tv_sec == mtime->tv_sec &&
-           st.st_mtim.tv_nsec == mtime->tv_nsec;
-}
-
-/* Set the time of modification of the stored file. */
-static void store_mtime(struct open_file *open,
-                        const struct open_version *version,
-                        const struct backing_place *place,
-                        const struct timespec times[2])
-{
-    bool newest = open_file_is_newest(open, place);
-
-    set_mtime(place, open->node->id.kind, version, times);
-    if (newest)
-        open_file_note_touch(open, place);
-}
-
-void open_file_apply_mtime(struct fs *fs, struct open_file *open,
-                           const struct open_version *version)
-{
-    struct timespec times[2] = { { .tv_nsec = UTIME_OMIT } };
-    struct backing_place place;
-    bool set;
-
-    pthread_mutex_lock(&open->lock);
-    set = open->mtime_set;
-    times[1] = open->mtime;
-    pthread_mutex_unlock(&open->lock);
-    if (!set || fs_place(fs, open->node, &place) < 0)
-        return;
-    if (!has_mtime(&place, open->node->id.kind, &times[1]))
-        store_mtime(open, version, &place, times);
-    backing_close(&place);
-}
-
-bool open_file_defer_mtime(struct fs *fs, struct open_file *open,
-                           const struct timespec *mtime)
-{
-    struct open_version *version = open_file_version(open);
-    bool dirty = version && version->file && version->writable &&
-                 !file_is_clean(version->file);
-
-    if (dirty) {
-        open_file_set_mtime(open, mtime);
-        /* The commit may be over by now, and have missed the time. */
-        if (file_is_clean(version->file))
-            open_file_apply_mtime(fs, open, version);
-    }
-    open_version_put(version);
-    return dirty;
 }

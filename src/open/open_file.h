@@ -165,8 +165,20 @@ int open_file_save_node(struct fs *fs, struct node *node);
    removed after all.  The node may be NULL.  See file_set_unlinked(). */
 void open_file_set_unlinked(struct fs *fs, struct node *node, bool unlinked);
 
-/* Give the stored file the time of open_file_set_mtime(), after the frame was
-   written, unless other programs have written to it since. */
+/* The time of modification: open_file_mtime.c. */
+
+/* Keep a time of modification even if data are written out after this call. */
+void open_file_set_mtime(struct open_file *open, const struct timespec *mtime);
+
+/* Show the time that a program has set, because writing data out since then has
+   changed the time of the stored file. */
+void open_file_show_mtime(struct open_file *open, struct stat *st);
+
+/* Get the time of open_file_set_mtime().  Returns false if there is none. */
+bool open_file_get_mtime(struct open_file *open, struct timespec *mtime);
+
+/* Give the stored file the time of open_file_set_mtime(), unless it has it from
+   the commit, or other programs have written to it since. */
 void open_file_apply_mtime(struct fs *fs, struct open_file *open,
                            const struct open_version *version);
 
@@ -375,13 +387,6 @@ unsigned open_file_count_modified(struct open_file *open);
    longer valid, because the kernel sets no time of its own after such a
    write. */
 void open_file_written(struct open_file *open, bool direct);
-
-/* Keep a time of modification even if data are written out after this call. */
-void open_file_set_mtime(struct open_file *open, const struct timespec *mtime);
-
-/* Show the time that a program has set, because writing data out since then has
-   changed the time of the stored file. */
-void open_file_show_mtime(struct open_file *open, struct stat *st);
 
 /* The size of a file that is passed through: open_file_plain.c. */
 

@@ -66,19 +66,3 @@ void open_file_written(struct open_file *open, bool direct)
     open->mtime_set = false;
     pthread_mutex_unlock(&open->lock);
 }
-
-void open_file_set_mtime(struct open_file *open, const struct timespec *mtime)
-{
-    pthread_mutex_lock(&open->lock);
-    open->mtime_set = true;
-    open->mtime = *mtime;
-    pthread_mutex_unlock(&open->lock);
-}
-
-void open_file_show_mtime(struct open_file *open, struct stat *st)
-{
-    pthread_mutex_lock(&open->lock);
-    if (open->mtime_set)
-        st->st_mtim = open->mtime;
-    pthread_mutex_unlock(&open->lock);
-}

@@ -210,7 +210,7 @@ static int check_first(const struct reform *reform,
 
     if (!reform->must_pay || size <= PIECE)
         return 0;
-    r = file_commit(to->file, &fault);
+    r = file_commit(to->file, NULL, &fault);
     return r == 0 ? check_pays(reform, to) : r;
 }
 

@@ -270,6 +270,7 @@ static const struct store_local_object_ops local_only_ops = {
     .access_list = local_access_list,
     .has_successor = store_local_has_successor,
     .lock = store_local_lock,
+    .set_mtime = store_local_set_mtime,
 };
 
 static const struct store_object_ops local_object_ops = {

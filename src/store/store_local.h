@@ -108,6 +108,11 @@ int store_object_check(struct store_object *object, int how);
    be read. */
 uint64_t store_object_access_list(struct store_object *object);
 
+/* Set the time of modification of an object that is open for writing.  Does
+   nothing if the store is not local.  Returns 0 or a negative errno. */
+int store_object_set_mtime(struct store_object *object,
+                           const struct timespec *mtime);
+
 /*
  * A commit that puts the content of a file into another one, which takes its
  * place, marks the old file with the identity of the new one by this attribute,

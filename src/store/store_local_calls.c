@@ -58,6 +58,14 @@ uint64_t store_object_access_list(struct store_object *object)
     return ops && ops->access_list ? ops->access_list(object) : 0;
 }
 
+int store_object_set_mtime(struct store_object *object,
+                           const struct timespec *mtime)
+{
+    const struct store_local_object_ops *ops = object->ops->local;
+
+    return ops && ops->set_mtime ? ops->set_mtime(object, mtime) : 0;
+}
+
 bool store_object_has_successor(struct store_object *object,
                                 const struct store_version *version)
 {

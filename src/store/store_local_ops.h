@@ -35,6 +35,8 @@ struct store_local_object_ops {
                           const struct store_version *version); /* NULL: no */
     int (*lock)(struct store_object *object,
                 enum store_lock how); /* NULL: it is no lock file */
+    int (*set_mtime)(struct store_object *object,
+                     const struct timespec *mtime); /* NULL: it has none */
 };
 
 #endif

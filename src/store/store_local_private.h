@@ -64,6 +64,8 @@ int store_local_write(struct store_object *object, uint64_t off,
 int store_local_truncate(struct store_object *object, uint64_t size);
 int store_local_punch(struct store_object *object, uint64_t off, uint64_t len);
 int store_local_sync(struct store_object *object);
+int store_local_set_mtime(struct store_object *object,
+                          const struct timespec *mtime);
 int store_local_lock(struct store_object *object, enum store_lock how);
 
 /* Mark a file before another one, with the same content, takes its place; and

@@ -67,6 +67,17 @@ int store_local_sync(struct store_object *object)
     return sync_result(fdatasync(((struct store_local *)object)->fd));
 }
 
+int store_local_set_mtime(struct store_object *object,
+                          const struct timespec *mtime)
+{
+    const struct store_local *local = (struct store_local *)object;
+    const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, *mtime };
+
+    if (!local->writable)
+        return -EROFS;
+    return futimens(local->fd, times) < 0 ? -errno : 0;
+}
+
 int store_local_sync_dir(int dir)
 {
     int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -293,9 +293,11 @@ static int commit_change(struct commit *commit, struct fault *fault)
     count_index(commit->file);
     if (atomic_exchange(&commit->file->writeback->renamed, false))
         frame_writer_note_name(writer);
+    frame_writer_set_mtime(writer, commit->mtime);
     r = commit->nosync
             ? frame_writer_commit_nosync(writer, &commit->frame, fault)
             : frame_writer_commit(writer, &commit->frame, fault);
+    frame_writer_set_mtime(writer, NULL);
     if (r < 0) {
         free(state);
         return r;

@@ -26,6 +26,7 @@ struct commit {
     struct frame *frame; /* the new state; NULL until it is committed */
     bool moves_chunks;   /* see struct writeback_edit */
     bool nosync;         /* it need not wait for the disk */
+    const struct timespec *mtime; /* see frame_writer_set_mtime() */
 };
 
 /* Leave as the committer, after gate_enter_committer() or

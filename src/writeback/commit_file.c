@@ -91,7 +91,8 @@ static int run_commit(struct commit *commit, const struct writeback_edit *edit,
     if (!edit && makes_space(file, r)) {
         *commit = (struct commit){ .file = file,
                                    .nbytes = file->states.nbytes,
-                                   .nosync = commit->nosync };
+                                   .nosync = commit->nosync,
+                                   .mtime = commit->mtime };
         r = commit_run(commit, edit, fault);
     }
     if (r == -ESTALE && merge_is_possible(file))
@@ -220,7 +221,8 @@ int writeback_commit_exclusive(struct file *file,
     return commit_file(file, edit, true, fault);
 }
 
-int writeback_commit_nosync(struct file *file, struct fault *fault)
+int writeback_commit_nosync(struct file *file, const struct timespec *mtime,
+                            struct fault *fault)
 {
     /* With a lock file the commit is durable, because the space of the previous
        state must be given back while other programs are locked out. */
@@ -234,7 +236,9 @@ int writeback_commit_nosync(struct file *file, struct fault *fault)
         return 0;
     outer = operation_begin();
     do {
-        struct commit commit = { .file = file, .nosync = nosync };
+        struct commit commit = { .file = file,
+                                 .nosync = nosync,
+                                 .mtime = mtime };
 
         gate_enter_committer(file, false);
         r = writeback_is_changed(file) ? run_commit(&commit, NULL, fault) : 0;

@@ -49,7 +49,8 @@ int writeback_commit_exclusive(struct file *file,
                                struct fault *fault);
 
 /* Commit everything written until now, as file_commit(). */
-int writeback_commit_nosync(struct file *file, struct fault *fault);
+int writeback_commit_nosync(struct file *file, const struct timespec *mtime,
+                            struct fault *fault);
 
 /* Commit durably, for the flusher.  An error is also kept for
    writeback_take_error(). */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "frame/frame_object.h"
+#include "store/store_local.h"
 
 int frame_commit_init(struct frame_commit *commit, struct frame_writer *writer,
                       struct frame_alloc *alloc, struct store_object *object)
@@ -86,6 +87,8 @@ void frame_commit_finish(struct frame_commit *commit, struct frame **out)
     writer->generation = generation_get(commit->generation);
     commit_table(commit);
 
+    if (writer->mtime)
+        store_object_set_mtime(frame->object, writer->mtime);
     if (store_object_stat(frame->object, &frame->stat) < 0)
         frame->stat = commit->stat;
     state = frame_commit_watch_state(commit, writer->header);

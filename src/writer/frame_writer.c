@@ -58,6 +58,12 @@ void frame_writer_set_progress(struct frame_writer *writer,
     writer->progress_context = context;
 }
 
+void frame_writer_set_mtime(struct frame_writer *writer,
+                            const struct timespec *mtime)
+{
+    writer->mtime = mtime;
+}
+
 uint32_t frame_writer_size_of(const struct frame_writer *writer,
                               uint64_t chunk_no)
 {

@@ -383,9 +383,7 @@ int frame_writer_remove_vlmetalayer(struct frame_writer *writer,
 void frame_writer_undo_metalayer(struct frame_writer *writer);
 
 /*
- * Commit: make the changes the state of the frame, durably.
- *
- *  out  receives the new state; the caller closes it
+ * Make the changes the state of the frame, durably, and get that state.
  *
  * Most changes are made in place.  A commit rewrites the frame, as
  * frame_writer_compact() does, if the frame has an old layout, or if the length
@@ -420,11 +418,9 @@ int frame_writer_commit_nosync(struct frame_writer *writer, struct frame **out,
  */
 int frame_writer_sync(struct frame_writer *writer, struct fault *fault);
 
-/*
- * frame_writer_note_name() records that the frame got another name, which the
- * next sync makes durable.  frame_writer_note_unsynced() records that neither
- * the state that was opened nor its name may be durable yet.
- */
+/* frame_writer_note_name() records that the frame got another name, which the
+   next sync makes durable.  frame_writer_note_unsynced() records that neither
+   the state that was opened nor its name may be durable yet. */
 void frame_writer_note_name(struct frame_writer *writer);
 void frame_writer_note_unsynced(struct frame_writer *writer);
 
@@ -444,6 +440,11 @@ void frame_writer_set_progress(struct frame_writer *writer,
                                int (*progress)(void *context, uint64_t done,
                                                uint64_t total),
                                void *context);
+
+/* Let commits set the frame's time of modification, if that is allowed.  NULL:
+   they leave it.  `mtime` remains the caller's. */
+void frame_writer_set_mtime(struct frame_writer *writer,
+                            const struct timespec *mtime);
 
 /*
  * Move chunks of a contiguous frame that reach beyond `end` into gaps before
@@ -484,8 +485,7 @@ bool frame_writer_reclaim(struct frame_writer *writer, bool all);
 /* Is there space to give back, now or after its quarantine? */
 bool frame_writer_has_freed(struct frame_writer *writer);
 
-/* Set how many nanoseconds the space that a commit frees stays in
-   quarantine. */
+/* Set how long space that a commit frees stays in quarantine. */
 void frame_writer_set_quarantine(struct frame_writer *writer, int64_t ns);
 
 /* Bytes of a contiguous frame. */

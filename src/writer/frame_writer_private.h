@@ -36,6 +36,9 @@ struct frame_writer {
     int (*progress)(void *context, uint64_t done, uint64_t total);
     void *progress_context;
 
+    /* See frame_writer_set_mtime(). */
+    const struct timespec *mtime;
+
     /* The next state. */
     struct frame_info info;
     uint64_t stamp;           /* of the next state, see frame_format.h */

@@ -283,6 +283,47 @@ START_TEST(frame_stays_one_file_from_empty_to_empty)
 }
 END_TEST
 
+/* Append a chunk, commit, and return the time of modification that the frame
+   shows. */
+static struct timespec commit_one(struct work *work,
+                                  const struct timespec *mtime)
+{
+    struct model old = work->model;
+    char path[SUITE_PATH_MAX + 32];
+    uint64_t random = 1;
+    struct stat st;
+
+    ck_assert_int_eq(
+        model_append(&work->model, work->writer, MODEL_CHUNKSIZE, &random), 0);
+    frame_writer_set_mtime(work->writer, mtime);
+    commit_and_check(work, &old);
+    snprintf(path, sizeof(path), "%s%s", work->place.path,
+             work->place.sparse ? "/chunks.b2frame" : "");
+    ck_assert_int_eq(stat(path, &st), 0);
+    ck_assert_int_eq(frame_get_stat(work->frame)->version.mtime.tv_sec,
+                     st.st_mtim.tv_sec);
+    return st.st_mtim;
+}
+
+START_TEST(a_commit_sets_the_time_of_modification)
+{
+    const struct timespec mtime = { 1234, 5678 };
+
+    for (int sparse = 0; sparse < 2; sparse++) {
+        struct timespec got;
+        struct work work;
+
+        begin(&work, sparse);
+        got = commit_one(&work, &mtime);
+        ck_assert_int_eq(got.tv_sec, mtime.tv_sec);
+        ck_assert_int_eq(got.tv_nsec, mtime.tv_nsec);
+        got = commit_one(&work, NULL);
+        ck_assert_int_gt(got.tv_sec, mtime.tv_sec);
+        end(&work);
+    }
+}
+END_TEST
+
 /* Some readers reject a frame in memory that has bytes behind it. */
 START_TEST(nothing_follows_an_empty_frame_that_gets_shorter)
 {
@@ -518,6 +559,7 @@ int main(void)
         variable_frame_changes_by_chance,
         state_that_is_overwritten_says_so,
         frame_stays_one_file_from_empty_to_empty,
+        a_commit_sets_the_time_of_modification,
         nothing_follows_an_empty_frame_that_gets_shorter,
         frame_that_others_changed_is_left_alone,
         chunks_move_into_gaps_and_the_file_becomes_shorter,

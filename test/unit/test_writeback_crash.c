@@ -93,7 +93,7 @@ static void commit_file(struct history *history)
     struct fault fault;
 
     begin_state(history);
-    ck_assert_int_eq(file_commit(history->file, &fault), 0);
+    ck_assert_int_eq(file_commit(history->file, NULL, &fault), 0);
     check_visible(history);
 }
 

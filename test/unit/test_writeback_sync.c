@@ -28,7 +28,7 @@ static void commit(struct fixture *fixture)
 {
     struct fault fault;
 
-    ck_assert_int_eq(file_commit(fixture->file, &fault), 0);
+    ck_assert_int_eq(file_commit(fixture->file, NULL, &fault), 0);
 }
 
 START_TEST(commit_is_visible_and_made_durable_by_syncs_alone)
@@ -98,6 +98,11 @@ START_TEST(name_that_was_given_later_is_synced)
 }
 END_TEST
 
+static int commit_now(struct file *file, struct fault *fault)
+{
+    return file_commit(file, NULL, fault);
+}
+
 /* Try again after a failure, because only one call fails. */
 static void try_twice(struct fixture *fixture,
                       int (*save)(struct file *file, struct fault *fault))
@@ -119,9 +124,9 @@ static bool commit_and_sync(bool sparse, size_t call)
     fixture_sync(&fixture);
     fixture_fail_calls(&fixture, call, 1, -EIO);
     fixture_write(&fixture, CHUNKSIZE, HALF);
-    try_twice(&fixture, file_commit);
+    try_twice(&fixture, commit_now);
     fixture_write(&fixture, 0, HALF);
-    try_twice(&fixture, file_commit);
+    try_twice(&fixture, commit_now);
     try_twice(&fixture, file_sync);
     reached = fixture_end_failing(&fixture);
     fixture_check_durable(&fixture);
