@@ -36,12 +36,11 @@ static int read_index(struct store *store, struct index *out)
     struct store_object *object;
     struct store_stat stat;
     struct index index;
-    int r = frame_object_open(store, NULL, &object);
+    int r = frame_object_open(store, NULL, &object, &stat);
 
     if (r < 0)
         return r;
-    r = store_object_stat(object, &stat);
-    if (r == 0 && stat.version.size > INDEX_MAX)
+    if (stat.version.size > INDEX_MAX)
         r = -EFBIG;
     if (r == 0) {
         index.len = (size_t)stat.version.size;

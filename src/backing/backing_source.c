@@ -7,6 +7,7 @@
 #include "backing/backing_ops.h"
 #include "backing/prefix.h"
 #include "backing/remote_frame.h"
+#include "store/store_version.h"
 
 void backing_source_init(struct backing_source *source)
 {
@@ -30,6 +31,12 @@ void backing_source_fini(struct backing_source *source)
     prefix_free(source->prefix);
     free(source->only);
     free(source->mounted);
+}
+
+void backing_note_frame(struct backing_source *source, const struct stat *st)
+{
+    known_frames_add(&source->known,
+                     store_version_hash(store_version_of(st), VERSION_SAME));
 }
 
 void backing_rest(const struct backing_source *source)

@@ -68,6 +68,11 @@ void backing_rest(const struct backing_source *source);
 void backing_start(const struct backing_source *source,
                    struct file_context *files);
 
+/* Note that a file, which this process has just closed, is a frame.  If another
+   program puts something else into it by the next tick of the clock, the file
+   shows as a damaged frame until it changes again. */
+void backing_note_frame(struct backing_source *source, const struct stat *st);
+
 /* Remove the files that dead daemons have left behind, unless SOURCE is a
    frame. */
 void backing_tidy_up(const struct backing_source *source);

@@ -72,17 +72,14 @@ int backing_has_magic(int dirfd, const char *name)
 
 /* Does an open file have the header of a frame?  Returns as
    backing_has_header(). */
-static int has_header(struct store_object *file, struct fault *fault)
+static int has_header(struct store_object *file, uint64_t size,
+                      struct fault *fault)
 {
     uint8_t bytes[FRAME_CLAIM_LEN];
-    struct frame_start start = { .bytes = bytes };
+    struct frame_start start = { .bytes = bytes, .avail = size };
     struct frame_info info;
-    struct store_stat stat;
     int r;
 
-    if (store_object_stat(file, &stat) < 0)
-        return -EIO;
-    start.avail = stat.version.size;
     start.len = start.avail < sizeof(bytes) ? start.avail : sizeof(bytes);
     r = store_object_read_at(file, 0, bytes, start.len);
     /* Another program has just cut it off. */
@@ -100,14 +97,15 @@ int backing_open_frame(int dirfd, const char *name, struct store **out,
                        struct fault *fault)
 {
     struct store_object *file;
+    struct store_stat stat;
     struct store *store;
     int r = store_file_open(dirfd, name, STORE_NOATIME, &store);
 
     if (r < 0)
         return unless_unknown(r);
-    r = store_open(store, "", &file);
+    r = store_open_stat(store, "", &file, &stat);
     if (r == 0) {
-        r = has_header(file, fault);
+        r = has_header(file, stat.version.size, fault);
         store_object_close(file);
     }
     if (r > 0)

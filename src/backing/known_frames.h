@@ -10,9 +10,10 @@
  * Which files were found to be frames, so that looking up a name again does not
  * open and read the file.
  *
- * A stamp is the store_version_stamp() of a file from before it was read, so a
- * file that has changed since is not known.  The table has a fixed size: a new
- * stamp may push out another one.  All functions may run at the same time.
+ * A stamp is the store_version_stamp() of a file from before it was read, or
+ * the hash of its version from after it was written, so a file that has changed
+ * since is not known.  The table has a fixed size: a new stamp may push out
+ * another one.  All functions may run at the same time.
  */
 struct known_frames {
     atomic_uint_least64_t *stamps; /* 0: none; NULL if there was no memory */

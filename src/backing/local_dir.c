@@ -33,11 +33,15 @@ int local_dir_open(const struct backing_place *place,
                    const struct backing_opening *how, struct backing_dir *out,
                    struct fault *fault)
 {
+    bool is_source =
+        place->dirfd == how->source->fd && strcmp(place->name, ".") == 0;
     int fd;
 
     if (how->kind == ENTRY_STORE || how->kind == ENTRY_BUNDLE_DIR)
         return folder_open(place, how->bundle_path, out, fault);
-    fd = local_open(place, (how->list ? O_RDONLY : O_PATH) | O_DIRECTORY);
+    fd = is_source && !how->list
+             ? how->source->fd
+             : local_open(place, (how->list ? O_RDONLY : O_PATH) | O_DIRECTORY);
     if (fd < 0)
         return fault_set(fault, fd, 0, NULL);
     out->ops = &local_ops;
@@ -54,7 +58,7 @@ void local_dir_close(struct backing_dir *dir)
 
     if (list)
         closedir(list->stream);
-    else
+    else if (dir->fd != dir->source->fd)
         close(dir->fd);
     free(list);
     local_seen_free(dir->state);

@@ -77,21 +77,26 @@ static int try_open(struct opening *opening, struct fault *fault)
     return 0;
 }
 
-/* The same, but try again while another program writes the frame. */
+/* Has another program been writing the frame, perhaps? */
+static bool is_torn(int error)
+{
+    return error == -EBADMSG || error == -ENODATA;
+}
+
+/* The same, but try again while another program writes the frame.  The frame
+   may have changed during the first try, of which nothing is known. */
 static int open_settled(struct opening *opening, struct fault *fault)
 {
     struct store_settling settling;
     struct store_stat stat;
-    int r = frame_object_stat(opening->store, NULL, &stat);
+    int r = try_open(opening, fault);
 
-    if (r < 0)
-        return fault_set(fault, r, 0, NULL);
-
+    if (!is_torn(r) || frame_object_stat(opening->store, NULL, &stat) < 0)
+        return r;
     settling = store_settling_begin(stat.version);
     do
         r = try_open(opening, fault);
-    while ((r == -EBADMSG || r == -ENODATA) &&
-           frame_object_stat(opening->store, NULL, &stat) == 0 &&
+    while (is_torn(r) && frame_object_stat(opening->store, NULL, &stat) == 0 &&
            store_settling_wait(&settling, stat.version));
     return r;
 }

@@ -16,13 +16,11 @@
    directory. */
 static int open_object(struct frame *frame, struct fault *fault)
 {
-    int r =
-        frame_object_open(frame->store, &frame->object_name, &frame->object);
+    int r = frame_object_open(frame->store, &frame->object_name, &frame->object,
+                              &frame->stat);
 
     if (r == -EINVAL)
         return frame_fault(frame, r, 0, "index file is no regular file", fault);
-    if (r == 0)
-        r = store_object_stat(frame->object, &frame->stat);
     if (r < 0)
         return frame_fault(frame, r, 0, NULL, fault);
     return 0;

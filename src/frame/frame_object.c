@@ -42,7 +42,7 @@ static int try_open(void *context, const char *name)
 {
     struct look *look = context;
 
-    return store_open(look->store, name, &look->object);
+    return store_open_stat(look->store, name, &look->object, &look->stat);
 }
 
 static int try_stat(void *context, const char *name)
@@ -63,14 +63,16 @@ static int find(struct look *look, int (*try)(void *context, const char *name),
 }
 
 int frame_object_open(struct store *store, const char **name,
-                      struct store_object **out)
+                      struct store_object **out, struct store_stat *stat)
 {
     struct look look = { .store = store };
     int r = find(&look, try_open, name);
 
-    if (r == 0)
-        *out = look.object;
-    return r;
+    if (r < 0)
+        return r;
+    *out = look.object;
+    *stat = look.stat;
+    return 0;
 }
 
 int frame_object_stat(struct store *store, const char **name,

@@ -35,11 +35,12 @@ int frame_object_find_index(int (*try)(void *context, const char *name),
  * Open the object of the frame in a store.
  *
  *  name  receives "", or the name of the index object as above
+ *  stat  receives the attributes from before the object is read
  *
  * Errors as store_open().
  */
 int frame_object_open(struct store *store, const char **name,
-                      struct store_object **out);
+                      struct store_object **out, struct store_stat *stat);
 
 /* Get size, times and identity of the object that has the name now.  `name` may
    be NULL.  Errors as store_stat(). */

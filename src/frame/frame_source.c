@@ -25,23 +25,6 @@ void frame_source_name(uint64_t id, char name[FRAME_SOURCE_NAME_LEN])
     snprintf(name, FRAME_SOURCE_NAME_LEN, name_formats[0], id);
 }
 
-/* A store may find out that an object does not exist only when it is asked for
-   its size. */
-static int open_named(struct frame *frame, struct frame_source *source,
-                      struct store_stat *stat)
-{
-    int r = store_open(frame->store, source->name, &source->object);
-
-    if (r < 0)
-        return r;
-    r = store_object_stat(source->object, stat);
-    if (r < 0) {
-        store_object_close(source->object);
-        source->object = NULL;
-    }
-    return r;
-}
-
 static int open_chunk_file(struct frame *frame, uint64_t id,
                            struct frame_source *source, struct store_stat *stat)
 {
@@ -49,7 +32,7 @@ static int open_chunk_file(struct frame *frame, uint64_t id,
 
     for (size_t i = 0; i < 2 && r == -ENOENT; i++) {
         snprintf(source->name, sizeof(source->name), name_formats[i], id);
-        r = open_named(frame, source, stat);
+        r = store_open_stat(frame->store, source->name, &source->object, stat);
     }
     if (r == -ENOENT)
         snprintf(source->name, sizeof(source->name), name_formats[0], id);

@@ -159,6 +159,7 @@ static void close_finally(struct fs *fs, struct open_file *open)
     if (fs->closing)
         fs->closing(fs, open);
     close_state(fs, open);
+    atomic_fetch_add(&fs->nclosed, 1);
     pthread_mutex_lock(&fs->nodes.lock);
     node->open = NULL;
     open->closing.over = true;

@@ -45,17 +45,32 @@ static int refresh(struct fs *fs, struct open_file *open,
     return open_file_follow(fs, open, place, st, nreads);
 }
 
+/*
+ * How the caller found a file.
+ *
+ *  looked_up  it looks up the file; else programs know the node
+ *  nclosed    `nclosed` of `fs` before it got the attributes
+ */
+struct look {
+    const struct backing_place *place;
+    bool looked_up;
+    unsigned nclosed;
+};
+
+/* If the file is closed now, another thread may have written it out and closed
+   it since the caller got the attributes, which restores its time of
+   modification only then. */
 static int complete_frame(struct fs *fs, struct node *node,
-                          const struct backing_place *place, bool looked_up,
-                          struct stat *st)
+                          const struct look *look, struct stat *st)
 {
     struct open_file *open = open_file_find(fs, node);
     struct open_version *version;
     int r;
 
     if (!open)
-        return attr_complete_closed(fs, node, place, st);
-    r = refresh(fs, open, place, looked_up, st);
+        return attr_complete_closed(fs, node, look->place,
+                                    fs->nclosed != look->nclosed, st);
+    r = refresh(fs, open, look->place, look->looked_up, st);
     /* While another program changes the file, it looks as it did before. */
     if (r == -EBUSY)
         r = 0;
@@ -78,28 +93,27 @@ static int watch_other(struct fs *fs, struct node *node)
     return r;
 }
 
-/* Complete attributes as open_attr_complete() does, for a node that was just
-   looked up, or one that programs know. */
-static int complete(struct fs *fs, struct node *node,
-                    const struct backing_place *place, bool looked_up,
+/* Complete attributes as open_attr_complete() does. */
+static int complete(struct fs *fs, struct node *node, const struct look *look,
                     struct stat *st)
 {
     int r = 0;
 
     if (node_traits(node)->decoded)
-        r = complete_frame(fs, node, place, looked_up, st);
+        r = complete_frame(fs, node, look, st);
     else if (fs->writeback && S_ISREG(st->st_mode))
         r = watch_other(fs, node);
     if (node_traits(node)->plain)
-        attr_report_raw(fs, node, place, st);
+        attr_report_raw(fs, node, look->place, st);
     st->st_ino = fs_ino(fs, st->st_dev, st->st_ino);
     return r;
 }
 
 int open_attr_complete(struct fs *fs, struct node *node,
-                       const struct backing_place *place, struct stat *st)
+                       const struct backing_place *place, unsigned nclosed,
+                       struct stat *st)
 {
-    return complete(fs, node, place, true, st);
+    return complete(fs, node, &(struct look){ place, true, nclosed }, st);
 }
 
 /* Get attributes of an open file that is no longer at its place. */
@@ -127,6 +141,7 @@ static int stat_unlinked(struct fs *fs, struct node *node, struct stat *out)
 
 int open_attr_get(struct fs *fs, struct node *node, struct stat *out)
 {
+    const unsigned nclosed = fs->nclosed;
     struct backing_place place;
     struct stat st;
     int r;
@@ -142,7 +157,7 @@ int open_attr_get(struct fs *fs, struct node *node, struct stat *out)
 
     r = backing_stat(&place, node->id.kind, &st);
     if (r == 0 && node_is(&fs->nodes, node, &st)) {
-        r = complete(fs, node, &place, false, &st);
+        r = complete(fs, node, &(struct look){ &place, false, nclosed }, &st);
         if (node_is_removed(&fs->nodes, node))
             st.st_nlink = 0;
         *out = st;

@@ -132,18 +132,12 @@ int open_file_get(struct fs *fs, struct node *node, bool writable,
 }
 
 int open_file_from_created(struct fs *fs, struct node *node,
-                           const struct backing_place *place, struct file *file,
+                           const struct seen_file *seen, struct file *file,
                            struct open_file **out)
 {
-    struct open_file *open;
-    struct open_version *version;
-    struct stat st;
-    int r = backing_stat(place, node->id.kind, &st);
+    struct open_file *open = find_or_make(fs, node);
+    struct open_version *version = open_version_new(seen->st, true);
 
-    if (r < 0)
-        return r;
-    open = find_or_make(fs, node);
-    version = open_version_new(&st, true);
     if (!open || !version) {
         open_file_put(fs, open);
         open_version_put(version);
@@ -152,7 +146,7 @@ int open_file_from_created(struct fs *fs, struct node *node,
     version->file = file;
     version->cached = true; /* a new frame is empty, so the kernel's empty cache
                                matches it */
-    backing_anchor(place, node->id.kind, &version->anchor);
+    backing_anchor(seen->place, seen->kind, &version->anchor);
     open_file_start(fs, open, version);
     *out = open;
     return 0;

@@ -85,13 +85,13 @@ int open_file_get(struct fs *fs, struct node *node, bool writable,
 /*
  * Make an open file from a frame that was just created.
  *
- *  place  where the frame is
- *  file   becomes ours on success
+ *  seen  the frame as it is now
+ *  file  becomes ours on success
  *
  * Returns 0 or a negative errno.
  */
 int open_file_from_created(struct fs *fs, struct node *node,
-                           const struct backing_place *place, struct file *file,
+                           const struct seen_file *seen, struct file *file,
                            struct open_file **out);
 
 /* Take a reference if the node is open; else return NULL. */

@@ -224,6 +224,8 @@ bool open_file_note_content(struct fs *fs, struct node *node,
         return false;
     if (version && version->file && !is_stored(fs, node, version, &st))
         return false;
+    if (version && version->file && node->id.kind == ENTRY_FRAME)
+        backing_note_frame(&fs->source, &st);
     if (node_traits(node)->frame && node_is(&fs->nodes, node, &st)) {
         struct node_id id = node_id_of(&st, node->id.kind);
 

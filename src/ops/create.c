@@ -136,7 +136,7 @@ static void unmake(struct making *making)
 
 /* Open a new frame that is not known to the kernel yet.  Nobody has to read the
    frame then to find out what it holds. */
-static int adopt(struct making *making, const struct backing_place *place,
+static int adopt(struct making *making, const struct seen_file *seen,
                  const struct node_id *id, struct open_file **out)
 {
     struct fs *fs = making->fs;
@@ -146,7 +146,7 @@ static int adopt(struct making *making, const struct backing_place *place,
 
     if (r < 0)
         return r;
-    r = open_file_from_created(fs, node, place, making->file, out);
+    r = open_file_from_created(fs, node, seen, making->file, out);
     if (r == 0)
         making->file = NULL;
     node_forget(&fs->nodes, node, 1);
@@ -191,7 +191,8 @@ static int enter(struct making *making, struct open_file **open,
     id = node_id_of(st, entry->kind);
     node_made(&fs->nodes, making->create->parent, entry->name, &id);
     if (making->file)
-        r = adopt(making, &place, &id, &made);
+        r = adopt(making, &(struct seen_file){ entry->kind, &place, st }, &id,
+                  &made);
     if (r == 0)
         r = lookup_entry(fs,
                          &(struct found_entry){ making->create->parent,

@@ -13,13 +13,12 @@
 static int open_object(struct repair *repair, struct fault *fault)
 {
     struct frame *view = &repair->view;
-    int r = frame_object_open(view->store, &view->object_name, &view->object);
+    int r = frame_object_open(view->store, &view->object_name, &view->object,
+                              &view->stat);
 
     view->info.sparse = store_is_directory(view->store);
     if (r == -ENOENT && view->info.sparse)
         return 0;
-    if (r == 0)
-        r = store_object_stat(view->object, &view->stat);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     repair->size = view->stat.version.size;

@@ -58,6 +58,25 @@ int store_open(struct store *store, const char *name, struct store_object **out)
     return store->ops->open(store, name, out);
 }
 
+int store_open_stat(struct store *store, const char *name,
+                    struct store_object **out, struct store_stat *stat)
+{
+    struct store_object *object;
+    int r;
+
+    if (store->ops->open_stat)
+        return store->ops->open_stat(store, name, out, stat);
+    r = store_open(store, name, &object);
+    if (r < 0)
+        return r;
+    r = store_object_stat(object, stat);
+    if (r < 0)
+        store_object_close(object);
+    else
+        *out = object;
+    return r;
+}
+
 struct store_object *store_object_get(struct store_object *object)
 {
     atomic_fetch_add(&object->nshared, 1);

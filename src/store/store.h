@@ -95,6 +95,11 @@ bool store_is_directory(const struct store *store);
    for store_open(). */
 int store_stat(struct store *store, const char *name, struct store_stat *out);
 
+/* Open an object, and get its attributes from before its bytes are read.
+   Errors as for store_open(). */
+int store_open_stat(struct store *store, const char *name,
+                    struct store_object **out, struct store_stat *stat);
+
 /*
  * Open an object.  Returns 0, -ENOENT, -EINVAL (the name is that of something
  * else, such as a link) or another negative errno.

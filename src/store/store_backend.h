@@ -16,6 +16,9 @@ struct store_ops {
     bool names_once; /* the answer of store_names_once() */
     int (*open)(struct store *store, const char *name,
                 struct store_object **out);
+    int (*open_stat)(struct store *store, const char *name,
+                     struct store_object **out,
+                     struct store_stat *stat); /* NULL: one after the other */
     void (*close)(struct store *store);
 
     int (*stat)(struct store *store, const char *name,

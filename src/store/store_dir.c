@@ -59,22 +59,37 @@ static struct store_object *find_open(struct dir_store *dir, const char *name)
     return lease;
 }
 
-static int dir_open_object(struct store *store, const char *name,
-                           struct store_object **out)
+static int dir_open_stat(struct store *store, const char *name,
+                         struct store_object **out, struct store_stat *stat)
 {
     struct dir_store *dir = (struct dir_store *)store;
+    struct stat st;
     int fd;
+    int r;
 
     if (!is_name(name))
         return -ENOENT;
     *out = find_open(dir, name);
-    if (*out)
-        return 0;
-    fd = store_local_open(dir->fd, name, dir->noatime ? STORE_NOATIME : 0,
-                          S_IFREG);
+    if (*out) {
+        r = store_object_stat(*out, stat);
+        if (r < 0)
+            store_object_close(*out);
+        return r;
+    }
+    fd = store_local_open_file(dir->fd, name, dir->noatime ? STORE_NOATIME : 0,
+                               &st);
     if (fd < 0)
         return fd;
+    store_local_convert(&st, stat);
     return store_local_object(fd, false, out);
+}
+
+static int dir_open_object(struct store *store, const char *name,
+                           struct store_object **out)
+{
+    struct store_stat stat;
+
+    return dir_open_stat(store, name, out, &stat);
 }
 
 static void dir_close(struct store *store)
@@ -322,6 +337,7 @@ static const struct store_local_ops dir_local_ops = {
 static const struct store_ops dir_ops = {
     .directory = true,
     .open = dir_open_object,
+    .open_stat = dir_open_stat,
     .close = dir_close,
     .stat = dir_stat,
     .create = dir_create,

@@ -61,6 +61,19 @@ static int file_open_object(struct store *store, const char *name,
     return 0;
 }
 
+static int file_open_stat(struct store *store, const char *name,
+                          struct store_object **out, struct store_stat *stat)
+{
+    int r = file_open_object(store, name, out);
+
+    if (r < 0)
+        return r;
+    r = store_local_first_stat(*out, stat);
+    if (r < 0)
+        store_object_close(*out);
+    return r;
+}
+
 static void file_close(struct store *store)
 {
     struct file_store *file = (struct file_store *)store;
@@ -360,6 +373,7 @@ static const struct store_local_ops file_local_ops = {
 static const struct store_ops file_ops = {
     .directory = false,
     .open = file_open_object,
+    .open_stat = file_open_stat,
     .close = file_close,
     .draft = file_draft,
     .check_place = file_check_place,
@@ -417,20 +431,20 @@ static bool is_at(int fd, int dirfd, const char *path, unsigned flags)
  * Open a file to change it.  If it is removed right after that, another process
  * has replaced it, and what is there now is opened.
  *
+ *  st     receives the attributes of the file
  *  named  receives whether the file has a name
  */
 static int open_to_change(int dirfd, const char *path, unsigned flags,
-                          bool *named)
+                          struct stat *st, bool *named)
 {
     struct retry retry = RETRY_REPLACED;
-    struct stat st;
     int fd;
 
     do {
-        fd = store_local_open(dirfd, path, flags, S_IFREG);
+        fd = store_local_open_file(dirfd, path, flags, st);
         if (fd < 0)
             return fd;
-        *named = fstat(fd, &st) == 0 && st.st_nlink > 0;
+        *named = st->st_nlink > 0;
         if (*named || is_at(fd, dirfd, path, flags))
             return fd;
         close(fd);
@@ -441,13 +455,14 @@ static int open_to_change(int dirfd, const char *path, unsigned flags,
 static int open_file(struct file_store *file, int dirfd, const char *path,
                      unsigned flags)
 {
+    struct stat st;
     int fd = -1;
     int r;
 
     if (!(flags & STORE_NEW)) {
         fd = flags & STORE_WRITE
-                 ? open_to_change(dirfd, path, flags, &file->unlocked)
-                 : store_local_open(dirfd, path, flags, S_IFREG);
+                 ? open_to_change(dirfd, path, flags, &st, &file->unlocked)
+                 : store_local_open_file(dirfd, path, flags, &st);
         if (fd < 0)
             return fd;
     }
@@ -456,6 +471,8 @@ static int open_file(struct file_store *file, int dirfd, const char *path,
         close(fd);
     if (r == 0 && fd >= 0)
         r = store_local_object(fd, flags & STORE_WRITE, &file->current);
+    if (r == 0 && fd >= 0)
+        store_local_note_stat(file->current, &st);
     return r;
 }
 

@@ -42,15 +42,14 @@ static int open_error(void)
     }
 }
 
-/* Return `fd` if it is of the type; else close it and return an error. */
-static int insist_on_type(int fd, mode_t type)
+/* Return `fd` if it is a regular file; else close it and return an error. */
+static int insist_on_file(int fd, struct stat *st)
 {
-    struct stat st;
     int r = fd;
 
-    if (fstat(fd, &st) < 0)
+    if (fstat(fd, st) < 0)
         r = -errno;
-    else if ((st.st_mode & S_IFMT) != type)
+    else if (!S_ISREG(st->st_mode))
         r = -EINVAL;
     if (r < 0)
         close(fd);
@@ -86,16 +85,26 @@ static int open_path(int dirfd, const char *path, unsigned flags, mode_t type)
         if (fd < 0 && (errno == ENOSYS || errno == EPERM))
             return store_local_walk(dirfd, path, flags, type);
     }
-    if (fd < 0)
-        return open_error();
-    return type == S_IFDIR ? fd : insist_on_type(fd, type); /* O_DIRECTORY */
+    return fd < 0 ? open_error() : fd;
 }
 
 int store_local_open(int dirfd, const char *path, unsigned flags, mode_t type)
 {
-    int fd = open_path(dirfd, path, flags, type);
+    struct stat st;
 
-    if (fd >= 0 && type == S_IFREG && flags & (STORE_WRITE | STORE_NOATIME))
+    /* O_DIRECTORY insists on a directory. */
+    return type == S_IFDIR ? open_path(dirfd, path, flags, type)
+                           : store_local_open_file(dirfd, path, flags, &st);
+}
+
+int store_local_open_file(int dirfd, const char *path, unsigned flags,
+                          struct stat *st)
+{
+    int fd = open_path(dirfd, path, flags, S_IFREG);
+
+    if (fd >= 0)
+        fd = insist_on_file(fd, st);
+    if (fd >= 0 && flags & (STORE_WRITE | STORE_NOATIME))
         store_leave_atime(fd);
     return fd;
 }
@@ -158,6 +167,7 @@ static int next_name(const char **path, char name[NAME_MAX + 1])
 int store_local_walk(int dirfd, const char *path, unsigned flags, mode_t type)
 {
     char name[NAME_MAX + 1];
+    struct stat st;
     int fd = dirfd;
 
     if (path[0] == '/')
@@ -178,7 +188,7 @@ int store_local_walk(int dirfd, const char *path, unsigned flags, mode_t type)
         if (r < 0)
             return r;
     } while (*path != '\0');
-    return insist_on_type(fd, type);
+    return type == S_IFDIR ? fd : insist_on_file(fd, &st);
 }
 
 void store_local_convert(const struct stat *st, struct store_stat *out)
@@ -201,6 +211,24 @@ static int local_stat(struct store_object *object, struct store_stat *out)
     if (fstat(local->fd, &st) < 0)
         return -errno;
     store_local_convert(&st, out);
+    return 0;
+}
+
+void store_local_note_stat(struct store_object *object, const struct stat *st)
+{
+    struct store_local *local = (struct store_local *)object;
+
+    store_local_convert(st, &local->opened);
+    local->has_opened = true;
+}
+
+int store_local_first_stat(struct store_object *object, struct store_stat *out)
+{
+    struct store_local *local = (struct store_local *)object;
+
+    if (!atomic_exchange(&local->has_opened, false))
+        return local_stat(object, out);
+    *out = local->opened;
     return 0;
 }
 

@@ -74,6 +74,10 @@ int store_path_open(const char *path, unsigned flags, struct store **out);
  */
 int store_local_open(int dirfd, const char *path, unsigned flags, mode_t type);
 
+/* Open a file likewise, and get its attributes. */
+int store_local_open_file(int dirfd, const char *path, unsigned flags,
+                          struct stat *st);
+
 /*
  * Stop reads through a descriptor from updating the access time, as with
  * STORE_NOATIME.  The kernel allows this to the owner of the file and to root;

@@ -88,17 +88,12 @@ static int read_seen(struct fs *fs, struct node *node,
     return r == -ENOENT ? -ESTALE : r;
 }
 
-/*
- * Look at the file again before its header is read, because after the caller's
- * look another thread may have written it out and closed it, which restores its
- * time of modification only then; or another file may have taken its place.
- */
+/* If another file has taken the place, look at that one. */
 static int complete_closed_frame(struct fs *fs, struct node *node,
-                                 const struct backing_place *place,
+                                 const struct backing_place *place, bool again,
                                  struct stat *st)
 {
     struct retry retry = RETRY_REPLACED;
-    bool again = fs->source.writable;
     struct file_peek peek;
     int r;
 
@@ -132,11 +127,12 @@ static int complete_chunk(struct fs *fs, struct node *node,
 }
 
 int attr_complete_closed(struct fs *fs, struct node *node,
-                         const struct backing_place *place, struct stat *st)
+                         const struct backing_place *place, bool again,
+                         struct stat *st)
 {
     if (node_traits(node)->chunk)
         return complete_chunk(fs, node, place, st);
-    return complete_closed_frame(fs, node, place, st);
+    return complete_closed_frame(fs, node, place, again, st);
 }
 
 void attr_report_raw(struct fs *fs, struct node *node,

@@ -31,6 +31,7 @@ void attr_show_chunk(uint64_t size, struct stat *st);
  * that show, except for the inode number.
  *
  *  place  where the node was just seen
+ *  again  the attributes may be out of date
  *  st     attributes as backing_stat() gave them
  *
  * If a frame is damaged or cannot be read, this function gives it the size that
@@ -40,7 +41,8 @@ void attr_show_chunk(uint64_t size, struct stat *st);
  * errno.
  */
 int attr_complete_closed(struct fs *fs, struct node *node,
-                         const struct backing_place *place, struct stat *st);
+                         const struct backing_place *place, bool again,
+                         struct stat *st);
 
 /* Report a frame that shows as a plain file because its header is damaged. */
 void attr_report_raw(struct fs *fs, struct node *node,

@@ -177,6 +177,50 @@ static void check_file_open(const struct tree *tree, const char *path, int want)
         close(fd);
 }
 
+/* Open an object, append a byte to its file, and check that the attributes are
+   still those from before. */
+static void check_open_stat(const struct tree *tree, struct store *store,
+                            const char *name, uint64_t size)
+{
+    int fd = openat(tree->fd, "file", O_WRONLY | O_APPEND);
+    struct store_object *object;
+    struct store_stat stat;
+    struct store_stat now;
+
+    ck_assert_int_eq(store_open_stat(store, name, &object, &stat), 0);
+    ck_assert_uint_eq(stat.version.size, size);
+    ck_assert_int_eq(write(fd, "x", 1), 1);
+    ck_assert_int_eq(store_object_stat(object, &now), 0);
+    ck_assert_uint_eq(now.version.size, size + 1);
+    ck_assert(store_version_compare(stat.version, now.version) ==
+              VERSION_SAME_OBJECT);
+    store_object_close(object);
+    close(fd);
+}
+
+START_TEST(attributes_from_opening_are_older_than_every_read)
+{
+    struct tree tree;
+    struct store *store;
+    struct store_object *object;
+    struct store_stat stat;
+
+    make_tree(&tree);
+    ck_assert_int_eq(store_file_open(tree.fd, "file", 0, &store), 0);
+    for (uint64_t i = 0; i < 3; i++)
+        check_open_stat(&tree, store, "", 10 + i);
+    store_close(store);
+    ck_assert_int_eq(store_dir_open(tree.fd, ".", 0, &store), 0);
+    for (uint64_t i = 3; i < 6; i++)
+        check_open_stat(&tree, store, "file", 10 + i);
+    ck_assert_int_eq(store_open_stat(store, "missing", &object, &stat),
+                     -ENOENT);
+    ck_assert_int_eq(store_open_stat(store, "dir", &object, &stat), -EINVAL);
+    store_close(store);
+    remove_tree(&tree);
+}
+END_TEST
+
 START_TEST(no_path_leaves_the_directory_or_passes_a_link)
 {
     struct tree tree;
@@ -356,6 +400,7 @@ int main(void)
         a_file_is_the_one_object_of_its_store,
         several_ranges_are_read_at_once_in_any_order,
         stat_tells_identity_and_space_on_disk,
+        attributes_from_opening_are_older_than_every_read,
         no_path_leaves_the_directory_or_passes_a_link,
         what_is_no_regular_file_is_refused_without_waiting,
         links_are_followed_where_a_user_typed_the_path,
