@@ -487,9 +487,10 @@ def full_disk_leaves_the_frame(layout):
     with tmpfs('src', '6M'), mounted('incompressible', layout) as mount:
         write(mount / 'a', data)
         os.sync()
-        # There is no space for a second copy.
-        write(mount / 'fill', RANDOM[:2700 << 10])
-        # The copy that does not fit may take all space for a moment.
+        # There is no space for a second copy.  One that is being made, and does
+        # not fit, may take all space for a moment.
+        wait_for(lambda: error_of(write, mount / 'fill',
+                                  RANDOM[:2700 << 10]) == 0, 'space')
         act_until(lambda: error_of(write, mount / 'b', RANDOM[:100]),
                   lambda: is_plain('b'), 'b to become plain')
         check(read(mount / 'a') == data, 'content')
