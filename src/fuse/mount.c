@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "base/exit_usage.h"
@@ -39,7 +40,7 @@ enum {
     /* A request may wait for the disk, for cache space or for another program's
        lock.  It then occupies a thread, and other requests must not wait for
        it.  Each thread has a buffer for the largest request, so only few idle
-       threads are kept. */
+       threads are kept: see count_idle_threads(). */
     THREADS_MAX = 200,
     IDLE_THREADS_MAX = 16,
 
@@ -302,10 +303,21 @@ static void leave_terminal(void)
         close(fd);
 }
 
+/* One idle thread for each processor, and one that wakes up meanwhile.  The
+   kernel wakes the thread that has been idle for longest, so more of them would
+   only take turns, on processors that sleep. */
+static unsigned count_idle_threads(void)
+{
+    unsigned wanted = (unsigned)get_nprocs() + 1;
+
+    return wanted < IDLE_THREADS_MAX ? wanted : IDLE_THREADS_MAX;
+}
+
 static int loop(struct fuse_session *session)
 {
 #if FUSE_MAJOR_VERSION == 3 && FUSE_MINOR_VERSION < 12
-    struct fuse_loop_config config = { .max_idle_threads = IDLE_THREADS_MAX };
+    struct fuse_loop_config config = { .max_idle_threads =
+                                           count_idle_threads() };
 
     return fuse_session_loop_mt(session, &config);
 #else
@@ -315,7 +327,7 @@ static int loop(struct fuse_session *session)
     if (!config)
         return -ENOMEM;
     fuse_loop_cfg_set_max_threads(config, THREADS_MAX);
-    fuse_loop_cfg_set_idle_threads(config, IDLE_THREADS_MAX);
+    fuse_loop_cfg_set_idle_threads(config, count_idle_threads());
     r = fuse_session_loop_mt(session, config);
     fuse_loop_cfg_destroy(config);
     return r;
