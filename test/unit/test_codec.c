@@ -366,6 +366,65 @@ START_TEST(every_codec_refuses_a_stream_of_another_length)
 }
 END_TEST
 
+#define CODEC_ADDRESS(name) &codec_##name
+
+enum {
+    SQUARES = 2000
+};
+
+/* Encode bytes that every codec makes smaller.  Returns their encoded size. */
+static size_t encode_squares(const struct codec *codec, uint8_t *dst,
+                             size_t dst_len)
+{
+    struct codec_context context = { 0 };
+    uint8_t src[SQUARES];
+    ssize_t n;
+
+    for (size_t i = 0; i < sizeof(src); i++)
+        src[i] = (uint8_t)(i < sizeof(src) / 2 ? i * i / 64 : 0);
+    const struct codec_stream stream = {
+        .context = &context,
+        .typesize = 1,
+        .level = 5,
+        .src = src,
+        .src_len = sizeof(src),
+        .dst = dst,
+        .dst_len = dst_len,
+    };
+    n = codec->encode(&stream);
+    if (codec->fini)
+        codec->fini(&context);
+    ck_assert_msg(n > 0, "%s does not encode", codec->name);
+    return (size_t)n;
+}
+
+/* The buffers of decode() are exactly as long as they are said to be, so a
+   sanitizer sees what goes beyond. */
+START_TEST(every_codec_decodes_to_one_length_alone)
+{
+    static const struct codec *const codecs[] = { CODEC_LIST(CODEC_ADDRESS) };
+    uint8_t bytes[SQUARES];
+    uint8_t out[2 * SQUARES];
+
+    for (size_t i = 0; i < sizeof(codecs) / sizeof(codecs[0]); i++) {
+        unsigned id = codecs[i]->id;
+        size_t len;
+
+        if (!codecs[i]->encode || codecs[i]->uses_shape)
+            continue;
+        len = encode_squares(codecs[i], bytes, sizeof(bytes));
+        ck_assert_int_eq(decode(id, NULL, bytes, len, out, SQUARES), 0);
+        for (size_t other = 1; other < sizeof(out); other += other / 8 + 1)
+            if (other != SQUARES)
+                ck_assert_msg(
+                    decode(id, NULL, bytes, len, out, other) == -EBADMSG,
+                    "%s decodes to %zu bytes", codecs[i]->name, other);
+        for (size_t cut = 1; cut < len; cut++)
+            decode(id, NULL, bytes, len - cut, out, SQUARES);
+    }
+}
+END_TEST
+
 START_TEST(a_context_that_met_bad_bytes_goes_on_with_good_ones)
 {
     struct codec_state *state;
@@ -456,8 +515,7 @@ END_TEST
 
 START_TEST(the_list_of_the_build_has_the_names_and_each_number_once)
 {
-#define CODEC_STRING(name)  #name
-#define CODEC_ADDRESS(name) &codec_##name
+#define CODEC_STRING(name) #name
     static const char *const names[] = { CODEC_LIST(CODEC_STRING) };
     static const struct codec *const codecs[] = { CODEC_LIST(CODEC_ADDRESS) };
 
@@ -481,6 +539,7 @@ int main(void)
         blosclz_agrees_with_its_description_on_random_streams,
         streams_of_other_programs_are_decoded,
         every_codec_refuses_a_stream_of_another_length,
+        every_codec_decodes_to_one_length_alone,
         a_context_that_met_bad_bytes_goes_on_with_good_ones,
         dictionaries_are_history_before_the_stream,
         a_damaged_zstd_dictionary_is_refused,
