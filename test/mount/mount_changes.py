@@ -524,17 +524,18 @@ def unchanged_frames_stay_in_the_cache_of_the_kernel():
     with Mount('src', 'mnt') as mount:
         for _ in range(2):
             check(read(mount / 'a') == DATA, 'content')
-        before = requests(mount)
+        before = written(mount)
         check(read(mount / 'a') == DATA, 'content')
-        check(requests(mount) == before, 'was read again')
+        # Short replies carry no data.
+        check(written(mount) - before < 50000, 'was read again')
 
 
-def requests(mount):
-    """Return how many times 50,000 bytes the daemon has written, to the kernel
-    and to files.  The division hides short replies, which carry no data."""
+def written(mount):
+    """Return how many bytes the daemon has written, to the kernel and to
+    files."""
     with open('/proc/%d/io' % mount.daemon.pid, encoding='ascii') as counts:
         values = dict(line.split(': ') for line in counts)
-    return int(values['wchar']) // 50000
+    return int(values['wchar'])
 
 
 main(frame_that_is_replaced,
