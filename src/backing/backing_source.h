@@ -69,7 +69,8 @@ void backing_start(const struct backing_source *source,
                    struct file_context *files);
 
 /* Note that a file, which this process has just closed, is a frame.  If another
-   program puts something else into it by the next tick of the clock, the file
+   program puts something else into it before the file's times can tell (within
+   a tick of the clock; a second or two where times are whole seconds), the file
    shows as a damaged frame until it changes again. */
 void backing_note_frame(struct backing_source *source, const struct stat *st);
 

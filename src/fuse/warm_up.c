@@ -40,7 +40,7 @@ static int map_program(struct dl_phdr_info *info,
 }
 
 /* Take pieces from the same gaps in the heap as the first requests will, and
-   give them back. */
+   give them back.  All threads share one heap, see framefs.c. */
 static void map_heap(void)
 {
     char *volatile pieces[NPIECES];

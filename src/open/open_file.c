@@ -152,12 +152,17 @@ int open_file_from_created(struct fs *fs, struct node *node,
     return 0;
 }
 
-/* Commit a frame, with the time of modification that the kernel has for it, or
-   make it durable, and report errors.  On -ENOSPC, wait and try again: closing
-   a file that was removed takes a moment, and nobody waits for it, so the space
-   that a program has just freed may become free a moment later. */
+/*
+ * Commit a frame, or make it `durable`, and report errors.  On -ENOSPC, wait
+ * and try again: closing a file that was removed takes a moment, and nobody
+ * waits for it, so the space that a program has just freed may become free a
+ * moment later.
+ *
+ *  mtime  see file_commit(); only if not `durable`
+ */
 static int save_frame(struct fs *fs, struct open_file *open,
-                      const struct open_version *version, bool durable)
+                      const struct open_version *version, bool durable,
+                      const struct timespec *mtime)
 {
     struct retry retry = {
         .tries_left = SPACE_TRIES - 1,
@@ -166,15 +171,12 @@ static int save_frame(struct fs *fs, struct open_file *open,
         .pause_max_ns = SPACE_PAUSE_NS,
     };
     struct fault fault = FAULT_NONE;
-    struct timespec mtime;
-    bool set;
     int r;
 
-    do {
-        set = open_file_get_mtime(open, &mtime);
+    do
         r = durable ? file_sync(version->file, &fault)
-                    : file_commit(version->file, set ? &mtime : NULL, &fault);
-    } while (r == -ENOSPC && retry_wait(&retry));
+                    : file_commit(version->file, mtime, &fault);
+    while (r == -ENOSPC && retry_wait(&retry));
     if (r == -ESTALE)
         open_file_leave_orphan(fs, open);
     if (r < 0)
@@ -189,7 +191,7 @@ static int sync_state(struct fs *fs, struct open_file *open,
     if (!version->writable)
         return 0;
     if (version->file)
-        return save_frame(fs, open, version, true);
+        return save_frame(fs, open, version, true, NULL);
     return backing_anchor_sync(&version->anchor);
 }
 
@@ -202,14 +204,23 @@ int open_file_sync(struct fs *fs, struct open_file *open)
     return r;
 }
 
+/* Commit a state, with the time of modification that the kernel has for it.  If
+   a program has written past the kernel's cache meanwhile, so that this time is
+   no longer valid, the commit may include its bytes. */
 static int commit_state(struct fs *fs, struct open_file *open,
                         const struct open_version *version)
 {
-    int r = save_frame(fs, open, version, false);
+    struct timespec mtime;
+    bool set = open_file_get_mtime(open, &mtime);
+    int r = save_frame(fs, open, version, false, set ? &mtime : NULL);
 
-    if (r == 0)
+    if (r < 0)
+        return r;
+    if (set && !open_file_get_mtime(open, &mtime))
+        open_file_touch(fs, open, version);
+    else
         open_file_apply_mtime(fs, open, version);
-    return r;
+    return 0;
 }
 
 /* May the dirty data of all files need more space than there is? */
@@ -334,7 +345,7 @@ static int commit_dirty(struct fs *fs, struct open_file *open,
 {
     if (!version->writable || !version->file || file_is_clean(version->file))
         return 0;
-    return save_frame(fs, open, version, false);
+    return save_frame(fs, open, version, false, NULL);
 }
 
 /* Save a node by `save` if it is open. */

@@ -177,6 +177,10 @@ void open_file_show_mtime(struct open_file *open, struct stat *st);
 /* Get the time of open_file_set_mtime().  Returns false if there is none. */
 bool open_file_get_mtime(struct open_file *open, struct timespec *mtime);
 
+/* Set the time of modification of the stored file to the present. */
+void open_file_touch(struct fs *fs, struct open_file *open,
+                     const struct open_version *version);
+
 /* Give the stored file the time of open_file_set_mtime(), unless it has it from
    the commit, or other programs have written to it since. */
 void open_file_apply_mtime(struct fs *fs, struct open_file *open,

@@ -101,6 +101,19 @@ static void store_mtime(struct open_file *open,
         open_file_note_touch(open, place);
 }
 
+void open_file_touch(struct fs *fs, struct open_file *open,
+                     const struct open_version *version)
+{
+    const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
+                                       { .tv_nsec = UTIME_NOW } };
+    struct backing_place place;
+
+    if (fs_place(fs, open->node, &place) < 0)
+        return;
+    store_mtime(open, version, &place, times);
+    backing_close(&place);
+}
+
 void open_file_apply_mtime(struct fs *fs, struct open_file *open,
                            const struct open_version *version)
 {

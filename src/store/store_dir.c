@@ -63,17 +63,20 @@ static int dir_open_stat(struct store *store, const char *name,
                          struct store_object **out, struct store_stat *stat)
 {
     struct dir_store *dir = (struct dir_store *)store;
+    struct store_object *object;
     struct stat st;
     int fd;
     int r;
 
     if (!is_name(name))
         return -ENOENT;
-    *out = find_open(dir, name);
-    if (*out) {
-        r = store_object_stat(*out, stat);
+    object = find_open(dir, name);
+    if (object) {
+        r = store_object_stat(object, stat);
         if (r < 0)
-            store_object_close(*out);
+            store_object_close(object);
+        else
+            *out = object;
         return r;
     }
     fd = store_local_open_file(dir->fd, name, dir->noatime ? STORE_NOATIME : 0,

@@ -61,19 +61,6 @@ static int file_open_object(struct store *store, const char *name,
     return 0;
 }
 
-static int file_open_stat(struct store *store, const char *name,
-                          struct store_object **out, struct store_stat *stat)
-{
-    int r = file_open_object(store, name, out);
-
-    if (r < 0)
-        return r;
-    r = store_local_first_stat(*out, stat);
-    if (r < 0)
-        store_object_close(*out);
-    return r;
-}
-
 static void file_close(struct store *store)
 {
     struct file_store *file = (struct file_store *)store;
@@ -373,7 +360,6 @@ static const struct store_local_ops file_local_ops = {
 static const struct store_ops file_ops = {
     .directory = false,
     .open = file_open_object,
-    .open_stat = file_open_stat,
     .close = file_close,
     .draft = file_draft,
     .check_place = file_check_place,
@@ -471,8 +457,6 @@ static int open_file(struct file_store *file, int dirfd, const char *path,
         close(fd);
     if (r == 0 && fd >= 0)
         r = store_local_object(fd, flags & STORE_WRITE, &file->current);
-    if (r == 0 && fd >= 0)
-        store_local_note_stat(file->current, &st);
     return r;
 }
 

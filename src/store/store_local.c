@@ -214,24 +214,6 @@ static int local_stat(struct store_object *object, struct store_stat *out)
     return 0;
 }
 
-void store_local_note_stat(struct store_object *object, const struct stat *st)
-{
-    struct store_local *local = (struct store_local *)object;
-
-    store_local_convert(st, &local->opened);
-    local->has_opened = true;
-}
-
-int store_local_first_stat(struct store_object *object, struct store_stat *out)
-{
-    struct store_local *local = (struct store_local *)object;
-
-    if (!atomic_exchange(&local->has_opened, false))
-        return local_stat(object, out);
-    *out = local->opened;
-    return 0;
-}
-
 static int local_check(struct store_object *object, int how)
 {
     return identity_check(((struct store_local *)object)->fd, how);

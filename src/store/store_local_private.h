@@ -3,7 +3,6 @@
 #define STORE_STORE_LOCAL_PRIVATE_H
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -49,8 +48,6 @@ struct store_local {
     struct store_object object;
     int fd;
     bool writable;
-    struct store_stat opened; /* see store_local_first_stat() */
-    atomic_bool has_opened;
 
     /* Of a draft: its directory, or -1; and its temporary name, or "". */
     int dir;
@@ -60,14 +57,6 @@ struct store_local {
 /* Make an object from an open file.  The object owns `fd`; if this fails, `fd`
    is closed. */
 int store_local_object(int fd, bool writable, struct store_object **out);
-
-/*
- * store_local_note_stat() records the attributes from when a file was opened.
- * The first store_local_first_stat() returns these, because nobody has read the
- * file yet; later ones ask for those that the file has then.
- */
-void store_local_note_stat(struct store_object *object, const struct stat *st);
-int store_local_first_stat(struct store_object *object, struct store_stat *out);
 
 /* Operations that change open files. */
 int store_local_write(struct store_object *object, uint64_t off,

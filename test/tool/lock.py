@@ -98,6 +98,17 @@ def readers_wait_and_see_what_was_changed():
             check(count_of('f') == 0, layout + ': a reader counts')
 
 
+def frames_may_grow_while_somebody_waits():
+    for layout in LAYOUTS:
+        for words in (('info',), ('verify',), ('truncate', '--size', '3500')):
+            make(layout)
+            with locked('f', fcntl.LOCK_EX):
+                tool = start('--lock', *words, 'f')
+                b2frame('append', 'f', '-', stdin=OTHER)
+            output_of(tool)
+        check_frame('f', (DATA + OTHER)[:3500])
+
+
 def readers_do_not_wait_for_readers():
     for layout in LAYOUTS:
         make(layout)
@@ -165,6 +176,7 @@ def who_waits_can_be_stopped():
 
 
 main(readers_wait_and_see_what_was_changed,
+     frames_may_grow_while_somebody_waits,
      readers_do_not_wait_for_readers,
      frames_are_not_locked_unasked,
      writers_wait_for_readers_and_count,
