@@ -25,13 +25,16 @@ void file_writeback_begin_new(struct file *file, struct frame_writer *writer,
                               const struct file_params *params)
 {
     const struct frame_info *info = frame_writer_get_info(writer);
+    const bool sums = file->constant.context->sums == FILE_SUMS_ON;
 
     frame_writer_set_quarantine(writer, file->constant.context->quarantine_ns);
+    frame_writer_set_sums(writer, sums);
     file->writeback->writer = writer;
     encode_choose_pool(file);
     file->writeback->undecided = params->chunk.typesize == 0;
     file->writeback->not_durable = !params->array;
     file->states.params = params->chunk;
+    file->states.params.sums = sums;
     file->states.params.blocksize = info->blocksize;
     file->states.params.block = info->block;
     file->states.chunksize = info->chunksize;

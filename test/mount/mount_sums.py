@@ -14,7 +14,7 @@ import os
 import random
 import shutil
 
-from mounted import Mount, b2frame, check, main, read
+from mounted import Mount, b2frame, check, layouts, main, read, write
 from samples import files, samples
 
 FLIPS = int(os.environ.get('FRAMEFS_FLIPS', 240))
@@ -100,7 +100,7 @@ def damage_and_read(number, damage, seed):
     whole = 0
     for first in range(0, number, BATCH):
         done = []
-        os.mkdir('src')
+        os.makedirs('src', exist_ok=True)
         for i in range(first, min(first + BATCH, number)):
             path, content = frames[i % len(frames)]
             what = damaged_copy(path, 'src/%d.b2frame' % i, damage, rng)
@@ -122,5 +122,24 @@ def an_overwritten_block_gives_no_wrong_byte():
     check(whole < OVERWRITES / 2, '%d of %d do no harm' % (whole, OVERWRITES))
 
 
-main(a_flipped_bit_gives_no_wrong_byte,
+@layouts
+def sums_are_written_only_if_asked_for(layout):
+    content = random.Random(SEED).randbytes(100000)
+    for words, wanted in (('', True), (',sums=on', True), (',sums=read', False),
+                          (',sums=off', False)):
+        os.makedirs('src', exist_ok=True)
+        with Mount('src', 'mnt', '-o', 'layout=' + layout + words) as mount:
+            write(mount / 'new', content)
+            write(mount / 'grown', content)
+            with open(mount / 'grown', 'ab') as file:
+                file.write(content)
+        for name in 'src/new.b2frame', 'src/grown.b2frame':
+            said = b2frame('verify', name).decode()
+            check((' blocks have sums' in said) == wanted,
+                  '%s: %s' % (words, said))
+        shutil.rmtree('src')
+
+
+main(sums_are_written_only_if_asked_for,
+     a_flipped_bit_gives_no_wrong_byte,
      an_overwritten_block_gives_no_wrong_byte)
