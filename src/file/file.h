@@ -350,8 +350,8 @@ int file_sync(struct file *file, struct fault *fault);
 /*
  * Commit everything written until now, without waiting for the disk: every
  * program that opens the frame sees it, and a crash leaves this state or an
- * older one.  The frame gets the time of modification `mtime`, unless that is
- * NULL or may not be set.  Errors as file_sync().
+ * older one.  Costs nothing if nothing was written.  The frame's time becomes
+ * `mtime`, unless that is NULL or may not be set.  Errors as file_sync().
  */
 int file_commit(struct file *file, const struct timespec *mtime,
                 struct fault *fault);

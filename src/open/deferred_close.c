@@ -119,6 +119,7 @@ static void finish_state(struct fs *fs, struct open_file *open,
     if (current->file)
         file_finish(current->file);
     open_file_apply_mtime(fs, open, current);
+    atomic_fetch_add(&fs->nwritten, 1);
     if (!open_file_note_content(fs, open->node, current))
         open_file_mark_kernel_stale(fs, open->node);
 }
@@ -159,7 +160,6 @@ static void close_finally(struct fs *fs, struct open_file *open)
     if (fs->closing)
         fs->closing(fs, open);
     close_state(fs, open);
-    atomic_fetch_add(&fs->nclosed, 1);
     pthread_mutex_lock(&fs->nodes.lock);
     node->open = NULL;
     open->closing.over = true;

@@ -174,7 +174,7 @@ static int try_seen(struct fs *fs, const struct found_entry *entry,
                     const struct backing_place *place, struct node **out,
                     struct stat *st)
 {
-    const unsigned nclosed = fs->nclosed;
+    const unsigned nwritten = fs->nwritten;
     int r = backing_stat(place, entry->kind, st);
 
     if (r < 0)
@@ -182,7 +182,7 @@ static int try_seen(struct fs *fs, const struct found_entry *entry,
     r = get_node(fs, entry, place, st, out);
     if (r < 0)
         return r;
-    r = open_attr_complete(fs, *out, place, nclosed, st);
+    r = open_attr_complete(fs, *out, place, nwritten, st);
     if (r < 0)
         node_forget(&fs->nodes, *out, 1);
     else

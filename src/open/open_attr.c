@@ -49,12 +49,12 @@ static int refresh(struct fs *fs, struct open_file *open,
  * How the caller found a file.
  *
  *  looked_up  it looks up the file; else programs know the node
- *  nclosed    `nclosed` of `fs` before it got the attributes
+ *  nwritten   `nwritten` of `fs` before it got the attributes
  */
 struct look {
     const struct backing_place *place;
     bool looked_up;
-    unsigned nclosed;
+    unsigned nwritten;
 };
 
 /* If the file is closed now, another thread may have written it out and closed
@@ -69,7 +69,7 @@ static int complete_frame(struct fs *fs, struct node *node,
 
     if (!open)
         return attr_complete_closed(fs, node, look->place,
-                                    fs->nclosed != look->nclosed, st);
+                                    fs->nwritten != look->nwritten, st);
     r = refresh(fs, open, look->place, look->looked_up, st);
     /* While another program changes the file, it looks as it did before. */
     if (r == -EBUSY)
@@ -110,10 +110,10 @@ static int complete(struct fs *fs, struct node *node, const struct look *look,
 }
 
 int open_attr_complete(struct fs *fs, struct node *node,
-                       const struct backing_place *place, unsigned nclosed,
+                       const struct backing_place *place, unsigned nwritten,
                        struct stat *st)
 {
-    return complete(fs, node, &(struct look){ place, true, nclosed }, st);
+    return complete(fs, node, &(struct look){ place, true, nwritten }, st);
 }
 
 /* Get attributes of an open file that is no longer at its place. */
@@ -141,7 +141,7 @@ static int stat_unlinked(struct fs *fs, struct node *node, struct stat *out)
 
 int open_attr_get(struct fs *fs, struct node *node, struct stat *out)
 {
-    const unsigned nclosed = fs->nclosed;
+    const unsigned nwritten = fs->nwritten;
     struct backing_place place;
     struct stat st;
     int r;
@@ -157,7 +157,7 @@ int open_attr_get(struct fs *fs, struct node *node, struct stat *out)
 
     r = backing_stat(&place, node->id.kind, &st);
     if (r == 0 && node_is(&fs->nodes, node, &st)) {
-        r = complete(fs, node, &(struct look){ &place, false, nclosed }, &st);
+        r = complete(fs, node, &(struct look){ &place, false, nwritten }, &st);
         if (node_is_removed(&fs->nodes, node))
             st.st_nlink = 0;
         *out = st;

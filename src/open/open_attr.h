@@ -13,9 +13,9 @@ int open_attr_get(struct fs *fs, struct node *node, struct stat *out);
 /*
  * Turn the attributes of the stored file into those that programs see.
  *
- *  place    where the caller has just found the node
- *  nclosed  `nclosed` of `fs` before that
- *  st       attributes from backing_stat()
+ *  place     where the caller has just found the node
+ *  nwritten  `nwritten` of `fs` before that
+ *  st        attributes from backing_stat()
  *
  * If the node is open and its file has changed, this opens the new state.  A
  * damaged frame is reported, and gets the size that its header claims.
@@ -24,7 +24,7 @@ int open_attr_get(struct fs *fs, struct node *node, struct stat *out);
  * that have it open, see open_file_refresh().
  */
 int open_attr_complete(struct fs *fs, struct node *node,
-                       const struct backing_place *place, unsigned nclosed,
+                       const struct backing_place *place, unsigned nwritten,
                        struct stat *st);
 
 #endif

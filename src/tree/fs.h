@@ -102,8 +102,8 @@ struct fs {
 
     atomic_uint nrequests; /* of the kernel, so far; wraps around */
     atomic_uint nwriters;  /* handles of all files that are open for writing */
-    atomic_uint nclosed;   /* files that were closed for good, which restores
-                              their times */
+    atomic_uint nwritten;  /* files that were written and closed for good, which
+                              restores their times */
     atomic_uint nreformed; /* entries that got another form, see reform.h; a
                               thread that did not find an entry any more looks
                               again if this has changed */
