@@ -21,11 +21,15 @@ enum file_view {
                          exists in the index only */
 };
 
-/* What is done with the sums that tell damaged bytes from right ones. */
+/*
+ * What is done with the sums that tell damaged bytes from right ones.  Options
+ * that do not mention them have the default, which is the first.
+ */
 enum file_sums {
-    FILE_SUMS_OFF,  /* nothing */
-    FILE_SUMS_READ, /* bytes are compared with the sums that frames have */
-    FILE_SUMS_ON,   /* and new chunks get sums */
+    FILE_SUMS_ON,   /* bytes are compared with the sums that frames have, and
+                       new chunks get sums */
+    FILE_SUMS_READ, /* the former only */
+    FILE_SUMS_OFF,  /* neither */
 };
 
 /* Options for reading and writing files; all files of a context share them. */
