@@ -13,6 +13,7 @@ enum {
     SLACK_PART = 8,      /* but at most this part of it */
     BARE_PART = 8,       /* part of the capacity for entries without buffers */
     BUCKETS_IN_ROW = 64, /* neighbouring chunks share pages of the table */
+    IN_SMALL_PAGES = 4 * BUFFER_ROW, /* bytes of the first buffers */
 };
 
 /*
@@ -316,7 +317,7 @@ static bool may_be_small(const struct cache_request *request,
 
 /* Make a buffer, or a row of them if there is memory for it.  The first ones
    are made one by one, and those of small files, because zeroing a huge page
-   takes longer than opening a frame and reading a block of it does. */
+   takes longer than opening a frame and reading some blocks of it does. */
 static uint8_t *new_buffer_locked(struct cache *cache,
                                   const struct cache_request *request,
                                   const struct buffer_group *group, size_t size)
@@ -326,7 +327,7 @@ static uint8_t *new_buffer_locked(struct cache *cache,
 
     if (bytes)
         return bytes;
-    if (taken < cache->table_size + BUFFER_ROW ||
+    if (taken < cache->table_size + IN_SMALL_PAGES ||
         taken + BUFFER_ROW > cache->capacity || may_be_small(request, group))
         return buffer_new(size);
     return buffer_new_row(size, &cache->spares);

@@ -12,7 +12,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "base/exit_usage.h"
@@ -29,6 +28,7 @@
 #include "fuse/stats_signal.h"
 #include "fuse/stop_signal.h"
 #include "fuse/warm_up.h"
+#include "fuse/workers.h"
 #include "open/deferred_close.h"
 #include "open/kernel.h"
 #include "open/kernel_readahead.h"
@@ -39,10 +39,8 @@
 enum {
     /* A request may wait for the disk, for cache space or for another program's
        lock.  It then occupies a thread, and other requests must not wait for
-       it.  Each thread has a buffer for the largest request, so only few idle
-       threads are kept: see count_idle_threads(). */
+       it. */
     THREADS_MAX = 200,
-    IDLE_THREADS_MAX = 16,
 
     /* Requests in the background that the kernel sends at a time by itself, and
        those that leave threads to others. */
@@ -303,37 +301,6 @@ static void leave_terminal(void)
         close(fd);
 }
 
-/* One idle thread for each processor, and one that wakes up meanwhile.  The
-   kernel wakes the thread that has been idle for longest, so more of them would
-   only take turns, on processors that sleep. */
-static unsigned count_idle_threads(void)
-{
-    unsigned wanted = (unsigned)get_nprocs() + 1;
-
-    return wanted < IDLE_THREADS_MAX ? wanted : IDLE_THREADS_MAX;
-}
-
-static int loop(struct fuse_session *session)
-{
-#if FUSE_MAJOR_VERSION == 3 && FUSE_MINOR_VERSION < 12
-    struct fuse_loop_config config = { .max_idle_threads =
-                                           count_idle_threads() };
-
-    return fuse_session_loop_mt(session, &config);
-#else
-    struct fuse_loop_config *config = fuse_loop_cfg_create();
-    int r;
-
-    if (!config)
-        return -ENOMEM;
-    fuse_loop_cfg_set_max_threads(config, THREADS_MAX);
-    fuse_loop_cfg_set_idle_threads(config, count_idle_threads());
-    r = fuse_session_loop_mt(session, config);
-    fuse_loop_cfg_destroy(config);
-    return r;
-#endif
-}
-
 /* Lock SOURCE before the first request, so that a mount that may have been
    written to is always locked. */
 static void lock_source(struct mount *mount)
@@ -399,7 +366,7 @@ static int serve(struct mount *mount, const struct options *options)
     warm_up(mount->fs->notifier);
     if (!options->foreground)
         leave_terminal();
-    mount->served = loop(mount->session) >= 0;
+    mount->served = workers_run(mount->session, THREADS_MAX) == 0;
     return mount->served ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

@@ -5,7 +5,7 @@
 
 usage: mount_names.py FRAMEFS [TEST...]
 
-FRAMEFS_NAMES_RENAMES (150) sets the number of random renames in each mode,
+FRAMEFS_NAMES_RENAMES (300) sets the number of random renames in each mode,
 FRAMEFS_NAMES_SEED (a new one) their order.
 """
 
@@ -18,7 +18,7 @@ import struct
 from mounted import (Mount, check, error_of, frame, main, read, wait_for, write,
                      write_sparse)
 
-RENAMES = int(os.environ.get('FRAMEFS_NAMES_RENAMES', '150'))
+RENAMES = int(os.environ.get('FRAMEFS_NAMES_RENAMES', '300'))
 SEED = int(os.environ.get('FRAMEFS_NAMES_SEED', random.randrange(10**6)))
 NOREPLACE, EXCHANGE = 1, 2
 
