@@ -15,9 +15,10 @@
 
 enum {
     RECEIVERS_MAX = 16,
-    NTHREADS_KEPT = 12,     /* besides as many as may receive requests */
-    PARKED_SECONDS = 30,    /* after which a parked thread ends */
-    PAUSE_NS = 1000 * 1000, /* without a reply, before there are more threads */
+    NTHREADS_KEPT = 12,  /* besides as many as may receive requests */
+    PARKED_SECONDS = 30, /* after which a parked thread ends */
+    PAUSE_NS = 1000 * 1000,
+    PAUSES_MAX = 8, /* without a receiver, before there are more threads */
 };
 
 struct workers {
@@ -261,10 +262,12 @@ static void start_more_locked(struct workers *workers)
 }
 
 /* If no thread receives requests, and none has served one for a moment, all
-   wait for something.  Start more threads then. */
+   wait for something.  Start more threads then, and also if they serve some,
+   but never all that there are. */
 static void look(struct workers *workers)
 {
     const struct timespec pause = { .tv_nsec = PAUSE_NS };
+    unsigned npauses = 0;
     uint64_t before;
 
     pthread_mutex_lock(&workers->lock);
@@ -273,7 +276,8 @@ static void look(struct workers *workers)
         pthread_mutex_unlock(&workers->lock);
         nanosleep(&pause, NULL);
         pthread_mutex_lock(&workers->lock);
-    } while (workers->nreceivers == 0 && workers->nserved != before);
+    } while (workers->nreceivers == 0 && workers->nserved != before &&
+             ++npauses < PAUSES_MAX);
     workers->called = false;
     if (workers->nreceivers == 0)
         start_more_locked(workers);
